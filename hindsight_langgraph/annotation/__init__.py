@@ -1,0 +1,1 @@
+"""Annotation: what a task did and how it ended (SPEC E)."""

@@ -1,0 +1,1 @@
+"""Stores: each answers the ops of one port and maps its errors."""

@@ -1,0 +1,1 @@
+"""Checkpointers: LangGraph savers on plain Redis and SQLite."""

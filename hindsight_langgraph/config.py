@@ -1,0 +1,128 @@
+"""Every setting, as values with their defaults. `HindsightConfig.from_env()` reads `HINDSIGHT_*` variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from hindsight_langgraph.errors import ConfigError
+
+
+class Section(BaseModel):
+    """A frozen group of settings; an unknown name is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class WorkingConfig(Section):
+    """Working memory and session buffer (SPEC A3, A4)."""
+
+    ttl_factor: float = Field(default=1.5, gt=0)
+    task_duration_s: float = Field(default=2400.0, gt=0)
+    """Expected duration of a task; working memory lives `ttl_factor` times as long (3,600 s by default)."""
+    max_fields: int = Field(default=20, ge=2)
+    fold_fields: int = Field(default=10, ge=1)
+    """How many of the oldest fields are folded into the summary once there are more than `max_fields`."""
+    summary_chars: int = Field(default=200, ge=20)
+    session_ttl_s: float = Field(default=86_400.0, gt=0)
+    session_keep: int = Field(default=500, ge=1)
+    session_tokens: int = Field(default=2_000, ge=0)
+
+
+class WriteConfig(Section):
+    """Writing (SPEC B)."""
+
+    link_top: int = Field(default=5, ge=0)
+    link_cosine: float = Field(default=0.8, ge=0, le=1)
+    duplicate_cosine: float = Field(default=0.95, ge=0, le=1)
+    similar_cosine: float = Field(default=0.80, ge=0, le=1)
+    episode_threshold: float = Field(default=0.5, ge=0, le=1)
+    """An episode is written when its worth (SPEC B8) is above this."""
+    max_turn_chars: int = Field(default=4_000, ge=200)
+    """A longer turn is read in pieces of at most this many characters, each with its speaker."""
+    tool_preview_chars: int = Field(default=2_000, ge=100)
+
+
+class RecallConfig(Section):
+    """Recall (SPEC C, D)."""
+
+    preset: Literal["balanced", "decay", "weighted", "associative", "causal"] = "balanced"
+    dense_top: int = Field(default=20, ge=1)
+    lexical_top: int = Field(default=20, ge=1)
+    entity_top: int = Field(default=10, ge=0)
+    window_days: float = Field(default=7.0, ge=0)
+    max_items: int = Field(default=5, ge=0)
+    max_tokens: int = Field(default=500, ge=0)
+    first_items: int = Field(default=3, ge=0)
+    cut_max: int = Field(default=10, ge=1)
+    cut_gap: float = Field(default=0.15, gt=0)
+    cut_soft_gap: float = Field(default=0.05, gt=0)
+    cut_default: int = Field(default=5, ge=1)
+    decay_per_day: float = Field(default=0.02, ge=0)
+
+
+class ConsolidationConfig(Section):
+    """Consolidation (SPEC F)."""
+
+    light_turns: int = Field(default=20, ge=1)
+    idle_s: float = Field(default=300.0, gt=0)
+    merge_cosine: float = Field(default=0.92, ge=0, le=1)
+    link_cosine: float = Field(default=0.85, ge=0, le=1)
+    lease_s: float = Field(default=120.0, gt=0)
+
+
+class HindsightConfig(BaseSettings):
+    """All settings of one memory.
+
+    Read from the environment by `from_env()`: `HINDSIGHT_REDIS_URL`, `HINDSIGHT_RECALL__MAX_TOKENS`, and so on.
+    """
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix="HINDSIGHT_", env_nested_delimiter="__", env_ignore_empty=True
+    )
+
+    path: Path = Path("memory")
+    """Directory of the embedded stores."""
+    redis_url: str | None = None
+    """Working store on Redis or Valkey; None keeps it in SQLite under `path`."""
+    redis_cluster: bool = False
+    qdrant_url: str | None = None
+    """Long-term store on a Qdrant server; None keeps it embedded under `path`."""
+    qdrant_api_key: str | None = None
+    prefix: str = "hindsight"
+    """Prefix of every key and collection; it keeps deployments on one server apart."""
+    embeddings: str = "auto"
+    """"auto" (local when installed, else hash), "local", "hash", or "openai:MODEL"."""
+    chat_model: str | None = None
+    """"openai:MODEL" for the small model that does memory work; None works by rules."""
+    openai_api_key: str | None = None
+    openai_base_url: str | None = None
+    embedding_threads: int = Field(default=1, ge=1)
+    timeout_s: float = Field(default=2.0, gt=0)
+    """The most that one node may wait for stores that do not answer; each store gets half."""
+    retry_after_s: float = Field(default=10.0, gt=0)
+    """How long a store that failed is left alone before it is tried again."""
+    durable: bool = False
+    """True flushes the embedded long-term store at each write, for safety against power loss (a few ms a write)."""
+    on_error: Literal["warn", "raise"] = "warn"
+
+    working: WorkingConfig = WorkingConfig()
+    write: WriteConfig = WriteConfig()
+    recall: RecallConfig = RecallConfig()
+    consolidation: ConsolidationConfig = ConsolidationConfig()
+
+    @classmethod
+    def from_env(cls) -> Self:
+        """Settings from `HINDSIGHT_*` variables, and `OPENAI_*` where the former say nothing.
+
+        Raises:
+            ConfigError: a value is missing or out of range; the message names the variable.
+        """
+        try:
+            return cls()
+        except ValidationError as error:
+            faults = "; ".join(f"HINDSIGHT_{'__'.join(str(p) for p in e['loc']).upper()}: {e['msg']}" for e in error.errors())
+            raise ConfigError(f"settings from the environment: {faults}") from error

@@ -1,0 +1,1 @@
+"""Consolidation: many units become fewer, better ones (SPEC F)."""

@@ -1,0 +1,1 @@
+"""Models: embedders and the small chat model, behind their ports."""

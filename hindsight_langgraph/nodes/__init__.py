@@ -1,0 +1,1 @@
+"""Graph nodes: recall before the plan, annotate after the step, consolidate on idle."""

@@ -1,0 +1,1 @@
+"""Recall: from a question to a recollection, as pure stages over plain values (SPEC C, D)."""
