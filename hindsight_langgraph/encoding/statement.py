@@ -68,7 +68,7 @@ class Extractor(Protocol):
     """Reads turns. A plan, so that an extractor may ask models without knowing whether its caller blocks or awaits."""
 
     def extract(self, turns: Sequence[Turn], *, context: Sequence[Turn], scope: Scope) -> Plan[Extraction]:
-        """Read `turns`, which the gate let through; `context` are the turns before them, for ellipsis, and yield nothing themselves.
+        """Read `turns`, which the gate let through; `context` are the turns before them, for ellipsis; they yield nothing.
 
         Raises nothing of its own: a model that fails makes the extraction `FAILED`.
         """

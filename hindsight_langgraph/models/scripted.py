@@ -9,7 +9,7 @@ from hindsight_langgraph.ops import Answer, Complete
 
 
 class ScriptedChat:
-    """Implements `ports.StructuredChat`. Gives its answers in order, then raises `ModelUnavailable`; an exception is raised as is.
+    """Implements `ports.StructuredChat`: gives its answers in order, then raises `ModelUnavailable`; an exception is raised.
 
     It refuses what a real model refuses: no messages, a blank message, a limit below one token.
     """
