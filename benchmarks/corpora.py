@@ -150,7 +150,9 @@ def beam(data: Path) -> Iterator[Space]:
             for message in (m for group in batch["turns"] for m in group if m["role"] == "user"):
                 day = _beam_day(message.get("time_anchor")) or day
                 text = re.sub(r"\s*->->\s*[\d,]+\s*$", "", message["content"])
-                lines.append(Line(id=str(message["id"]), text=text, session=str(batch["batch_number"]), at=_numbered(day, position)))
+                lines.append(
+                    Line(id=str(message["id"]), text=text, session=str(batch["batch_number"]), at=_numbered(day, position))
+                )
                 position += 1
         ids, now = {line.id for line in lines}, max(line.at for line in lines) + timedelta(days=1)
         asked = json.loads((data / f"beam100k/{number}.questions.json").read_text())

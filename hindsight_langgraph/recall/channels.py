@@ -92,7 +92,9 @@ def merge(replies: Mapping[str, Sequence[Hit]], *, walks_by: str) -> list[Candid
     return [Candidate(unit=unit, channels=scores[id_]) for id_, unit in units.items()]
 
 
-def session_candidates(turns: Sequence[Turn], cues: Cues, *, scope: Scope, now: datetime, config: RecallConfig) -> list[Candidate]:
+def session_candidates(
+    turns: Sequence[Turn], cues: Cues, *, scope: Scope, now: datetime, config: RecallConfig
+) -> list[Candidate]:
     """Turns of the session buffer within the window as raw candidates, scored by the share of the query's terms they hold."""
     oldest, wanted = now - timedelta(days=config.window_days), set(cues.topics)
     found: list[Candidate] = []

@@ -40,7 +40,14 @@ def standing_at(unit: MemoryUnit, moment: datetime) -> Standing | None:
 
 
 def sift(
-    scored: Sequence[Scored], cues: Cues, *, scope: Scope, now: datetime, as_of: datetime | None, config: RecallConfig, forgotten: frozenset[str] = frozenset()
+    scored: Sequence[Scored],
+    cues: Cues,
+    *,
+    scope: Scope,
+    now: datetime,
+    as_of: datetime | None,
+    config: RecallConfig,
+    forgotten: frozenset[str] = frozenset(),
 ) -> tuple[list[Kept], list[Dropped]]:
     """What may be recalled, best first, and what may not, with the reason.
 
@@ -60,7 +67,13 @@ def sift(
         if reason:
             dropped.append(_dropped(candidate, reason))
         else:
-            kept.append(Kept(scored=_discounted(candidate, scope, config), standing=standing or Standing.CURRENT, why=_reasons(candidate, standing)))
+            kept.append(
+                Kept(
+                    scored=_discounted(candidate, scope, config),
+                    standing=standing or Standing.CURRENT,
+                    why=_reasons(candidate, standing),
+                )
+            )
     return sorted(kept, key=lambda k: -k.scored.score), dropped
 
 
@@ -109,7 +122,12 @@ def _discounted(candidate: Scored, scope: Scope, config: RecallConfig) -> Scored
 
 def _reasons(candidate: Scored, standing: Standing | None) -> tuple[str, ...]:
     found = [f"found by {', '.join(candidate.candidate.channels)}"]
-    told = {"speaker": "said by the one named", "date": "of the time asked about", "entity": "about the thing named", "chain": "its place in the chain fits"}
+    told = {
+        "speaker": "said by the one named",
+        "date": "of the time asked about",
+        "entity": "about the thing named",
+        "chain": "its place in the chain fits",
+    }
     found += [words for name, words in told.items() if candidate.terms.get(name)]
     found += ["shown as history"] * (standing is Standing.HISTORY)
     return tuple(found)

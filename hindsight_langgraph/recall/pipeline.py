@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import cast
 
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.encoding.entities import AliasTable
@@ -18,7 +17,7 @@ from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.tokens import estimate_tokens
-from hindsight_langgraph.records import Hit, Region, Scope, Turn
+from hindsight_langgraph.records import Hit, Scope, Turn
 
 Vector = tuple[float, ...]
 
@@ -63,7 +62,13 @@ def recall_units(
     """
     read = cues.read_cues(query, now=now, timezone=scope.timezone, aliases=tools.aliases)
     if config.max_tokens == 0 or config.max_items == 0 or not read.text:
-        return Recollection(query=query, at=now, as_of=as_of, cues=read, route=route(read, words=query.text, vector=None, head=None, asked=query.regions))
+        return Recollection(
+            query=query,
+            at=now,
+            as_of=as_of,
+            cues=read,
+            route=route(read, words=query.text, vector=None, head=None, asked=query.regions),
+        )
     vector, degraded = yield from _embedded(read.text, tools)
     way = route(read, words=query.text or read.text, vector=vector, head=tools.head, asked=query.regions)
     found, more = yield from _found(read, way, vector, scope=scope, config=config, as_of=as_of)
@@ -118,7 +123,9 @@ def _found(
     return channels.merge(hits, walks_by="dense" if vector is not None else "text"), tuple(degraded)
 
 
-def _one_by_one(probes: Mapping[str, Probe], request: SearchUnits, error: Exception) -> Plan[tuple[dict[str, list[Hit]], list[str]]]:
+def _one_by_one(
+    probes: Mapping[str, Probe], request: SearchUnits, error: Exception
+) -> Plan[tuple[dict[str, list[Hit]], list[str]]]:
     """Ask each channel alone after the joint request failed, so that one bad channel does not lose the others."""
     if isinstance(error, CallError) or not isinstance(error, StoreError):
         raise error

@@ -31,7 +31,10 @@ class Query(Record):
     @property
     def composite(self) -> str:
         """Sub-step, goal and last result after the words themselves, each shortened; blank only if all of them are."""
-        parts = (shorten(self.text, QUERY_CHARS), *(shorten(part, PART_CHARS) for part in (self.sub_step, self.goal, self.last_result)))
+        parts = (
+            shorten(self.text, QUERY_CHARS),
+            *(shorten(part, PART_CHARS) for part in (self.sub_step, self.goal, self.last_result)),
+        )
         return "\n".join(dict.fromkeys(part for part in parts if part))
 
 
@@ -164,7 +167,10 @@ class Recollection(Record):
 
     def explain(self) -> str:
         """Every candidate with its score terms, one a line, for people."""
-        lines = [f"query: {self.cues.text}", f"route: {self.route.best} ({'sure' if self.route.sure else 'unsure'}, {self.route.by})"]
+        lines = [
+            f"query: {self.cues.text}",
+            f"route: {self.route.best} ({'sure' if self.route.sure else 'unsure'}, {self.route.by})",
+        ]
         lines += [f"degraded: {reason}" for reason in self.degraded]
         lines += [f"abstained: {self.abstained}"] * bool(self.abstained)
         lines += [f"+ {_scored(item)} | {'; '.join(item.why)}" for item in self.items]

@@ -16,8 +16,20 @@ from hindsight_langgraph.recall.terms import Terms, describe, importance_now, ne
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Record, Region, Tier
 
 FUSED: Final = MappingProxyType(
-    {"dense": 0.4, "text": 0.3, "context": 0.3, "neighbour": 0.2, "speaker": 0.1, "date": 0.1, "entity": 0.1, "region": 0.05, "session": 0.5, "chain": 0.1, "outcome": 0.02}
-)  # fmt: skip
+    {
+        "dense": 0.4,
+        "text": 0.3,
+        "context": 0.3,
+        "neighbour": 0.2,
+        "speaker": 0.1,
+        "date": 0.1,
+        "entity": 0.1,
+        "region": 0.05,
+        "session": 0.5,
+        "chain": 0.1,
+        "outcome": 0.02,
+    }
+)
 """Weights of the preset `fused`. Text, context, neighbour, speaker and date were measured on LoCoMo conversations 0 to 4."""
 WITHOUT_DENSE: Final = MappingProxyType({"dense": 0.0, "text": 0.5, "context": 0.5})
 """What the three channels weigh while no embedding is to be had."""
@@ -120,7 +132,11 @@ def _normalise(terms: list[Terms], name: str) -> None:
 
 def _biased(value: float, terms: Terms, unit: MemoryUnit, config: RecallConfig) -> float:
     failed = bool(terms["failure"]) or (unit.triple is not None and unit.triple.negated)
-    wanted = unit.kind is Kind.PREFERENCE or unit.role is CausalRole.DIRECT_CAUSE or (unit.episode is not None and unit.episode.success is True)
+    wanted = (
+        unit.kind is Kind.PREFERENCE
+        or unit.role is CausalRole.DIRECT_CAUSE
+        or (unit.episode is not None and unit.episode.success is True)
+    )
     if failed and config.failure_factor != 1:
         terms["signal"] = config.failure_factor
     elif wanted and config.signal_factor != 1:

@@ -143,4 +143,3 @@ def _entity_share(unit: MemoryUnit, cues: Cues) -> float:
 def _coverage(unit: MemoryUnit, cues: Cues) -> float:
     held = set(lexical.terms(lexical.context_text(unit)))
     return sum(topic in held for topic in cues.topics) / len(cues.topics) if cues.topics else 0.0
-

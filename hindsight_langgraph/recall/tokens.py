@@ -1,7 +1,7 @@
 """Estimate the tokens of a text without a tokenizer's tables.
 
-A byte-pair tokenizer of a present-day model spends about one token a Chinese character, a token for six Latin letters of a word, for three
-digits, and for each other sign. The estimate errs upwards, so that a budget is kept; a real tokenizer can be plugged in.
+A byte-pair tokenizer of a present-day model spends about one token a Chinese character, a token for six Latin letters of a word,
+for three digits, and for each other sign. The estimate errs upwards, so that a budget is kept; a real tokenizer can be plugged in.
 """
 
 from __future__ import annotations
