@@ -14,7 +14,7 @@ from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import channels, cues, cut, digest, inject, score
 from hindsight_langgraph.recall.filter import Kept, sift
-from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route
+from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import Hit, Scope, Turn
@@ -88,7 +88,10 @@ def write_out(recollection: Recollection, *, config: RecallConfig, counter: Toke
     block = inject.render(entries, max_tokens=config.max_tokens, counter=counter)
     told = tuple(item for item in recollection.items if item.unit.id in block.used)
     untold = [item for item in recollection.items if item.unit.id not in block.used]
-    over = tuple(Dropped(unit=item.unit, score=item.score, terms=item.terms, reason="over the token budget") for item in untold)
+    over = tuple(
+        Dropped(unit=item.unit, score=item.score, terms=item.terms, stage=Stage.BUDGET, reason="over the token budget")
+        for item in untold
+    )
     return recollection.model_copy(update={"items": told, "dropped": (*recollection.dropped, *over), "block": block})
 
 
