@@ -150,13 +150,18 @@ def safe_date(year_number: int, month_number: int, day: int) -> date | None:
 
 
 def nearest_year(now: date, month_number: int, day: int, *, past: bool | None) -> date | None:
-    """The date of a month and day without its year: the last one when `past`, the next one when not, else the closest."""
+    """The date of a month and day without its year: the last one when `past`, the next one when not, else the closest.
+
+    The tense is read from few words, so the calendar overrules it where it is lopsided: nobody names a day of eleven months ago
+    without its year when the next such day is weeks away.
+    """
     options = [found for y in range(now.year - 4, now.year + 5) if (found := safe_date(y, month_number, day))]
-    if past is True:
-        options = [found for found in options if found <= now] or options
-    elif past is False:
-        options = [found for found in options if found >= now] or options
-    return min(options, key=lambda found: (abs((found - now).days), found < now)) if options else None
+    if not options:
+        return None
+    closest = min(options, key=lambda found: (abs((found - now).days), found < now))
+    if past is None or abs((closest - now).days) < 60:
+        return closest
+    return max(found for found in options if found <= now) if past else min(found for found in options if found >= now)
 
 
 def day_of_month(now: date, day: int, *, past: bool | None) -> date | None:

@@ -325,7 +325,7 @@ def _holiday(found: _Found) -> Interval | None:
     options = [day for shift in (-1, 0, 1) if (day := holiday_in(name, found.today.year + shift))]
     past = found.past
     before, after = [d for d in options if d < found.today], [d for d in options if d >= found.today]
-    if past and before and (found.today - max(before)).days < 200:
+    if past and before and (found.today - max(before)).days < 90:
         return cal.one_day(max(before))
     return cal.one_day(min(after)) if after else None
 
@@ -365,7 +365,7 @@ _NEEDS_NOW: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
     (re.compile(rf"{_WHICH}(?:个|一)?(?:周|星期|礼拜)(?![一二三四五六日天末期年])(?P<edge>初|中|末|起|开始)?"), _week),
     (
         re.compile(
-            rf"(?<![第前])(?P<count>{_NUMBER})个?(?P<half>半)?(?P<unit>天|周|星期|礼拜|月|年|小时|钟头|分钟)(?P<half2>半)?(?P<side>之前|以前|前(?![端后面缀])|之后|以后|后(?![端台面续来期]))"
+            rf"(?<![第前])(?P<count>{_NUMBER})\s*个?(?P<half>半)?(?P<unit>天|周|星期|礼拜|月|年|小时|钟头|分钟)(?P<half2>半)?(?P<side>之前|以前|前(?![端后面缀])|之后|以后|后(?![端台面续来期]))"
         ),
         _shifted,
     ),

@@ -56,7 +56,7 @@ _AFTER_DAY_OF_MONTH = (
 
 PAST_TENSE: Final = re.compile(
     r"\b(?:was|were|did|didn['’]t|had|has been|have been|ago|went|came|met|said|told|rang|got|made|took|saw|left|sent|wrote|bought|sold"
-    r"|broke|died|fell|gave|began|ran|held|cut|lost|found|felt|heard|chose|drove|flew|spoke|paid|built|caught|kept|brought|grew|led"
+    r"|broke|died|fell|gave|began|ran|held|lost|found|felt|heard|chose|drove|flew|spoke|paid|built|caught|kept|brought|grew|led"
     r"|won|woke|slept|ate|drank|just|already|since|back on|[a-z]{3,}(?<!ne)(?<!spe)(?<!exc)(?<!proc)(?<!fe)ed)\b",
     re.IGNORECASE,
 )
@@ -197,7 +197,7 @@ def _period(found: _Found) -> Interval | None:
         shift = -2 if found["beyond"].endswith("last") else 2
     else:
         shift = {"last": -1, "past": -1, "previous": -1, "next": 1, "coming": 1, "following": 1}.get(which, 0)
-    if unit == "weekend" and which in {"", "the"} and found.past and found.today.weekday() < 5:
+    if unit == "weekend" and which in {"", "the", "over the", "at the"} and found.past and found.today.weekday() < 5:
         shift = -1
     whole = _long_unit(found, unit, shift)
     part = found["part"]
@@ -207,6 +207,7 @@ def _period(found: _Found) -> Interval | None:
 
 
 def _part_name(word: str) -> str:
+    word = word.removeprefix("the ")
     if word.startswith(("end", "late", "close")):
         return "end"
     return "middle" if word.startswith("mid") else "start"
