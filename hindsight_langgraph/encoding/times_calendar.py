@@ -128,6 +128,12 @@ def year(number: int) -> Interval:
     return days(date(number, 1, 1), date(number, 12, 31), Precision.YEAR)
 
 
+def few_ago(day: date, unit: str) -> Interval | None:
+    """"A few" days, weeks, months or years (by first letter) ago: two to five of them; nothing shorter is worth a guess."""
+    length = {"d": 1, "w": 7, "m": 30, "y": 365}.get(unit)
+    return days(day - timedelta(days=5 * length), day - timedelta(days=2 * length)) if length else None
+
+
 def edge(whole: Interval, which: str) -> Interval:
     """The "start", "middle" or "end" of a long interval: about a third of it; the last three days of a month, the last one of a week."""
     first, last = whole.start.date(), (whole.end - DAY).date()

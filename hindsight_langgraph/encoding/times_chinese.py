@@ -369,6 +369,10 @@ _NEEDS_NOW: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
         ),
         _shifted,
     ),
+    (
+        re.compile(r"几个?(?P<unit>天|周|星期|礼拜|月|年)(?:之前|以前|前(?![端后面缀]))"),
+        lambda found: cal.few_ago(found.today, {"天": "d", "月": "m", "年": "y"}.get(found["unit"], "w")),
+    ),
     (re.compile(rf"(?P<count>半)(?:个)?(?P<half>)(?P<unit>月|小时|钟头|年|天)(?P<side>之前|以前|前|之后|以后|后)"), _shifted),
     (re.compile(rf"(?P<way>最近|过去|近|未来|接下来|今后|这)(?:的)?(?P<count>{_NUMBER})个?(?P<unit>天|周|星期|礼拜|月|年)(?!前|后)"), _stretch),
     (

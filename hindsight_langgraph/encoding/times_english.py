@@ -83,7 +83,7 @@ RECURRING: Final = re.compile(
     re.IGNORECASE,
 )
 _HINT = re.compile(
-    r"day|night|morning|evening|noon|week|month|quarter|year|ago|hour|minute|o['’]clock|past|[ap]\.?m\b|christmas|halloween|easter|thanksgiving"
+    r"day|tomorrow|night|morning|evening|noon|week|month|quarter|year|ago|hour|minute|o['’]clock|past|[ap]\.?m\b|christmas|halloween|easter|thanksgiving"
     r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|\d(?:st|nd|rd|th)\b|\bq[1-4]\b|\b(?:19|20)\d\d\b|\d:\d\d|\bat \w|by (?:mon|tue|wed|thu|fri|sat|sun)"
     r"|\b(?:on|next|last|this|until|before|after|from) (?:mon|tue|wed|thu|fri|sat|sun)",
     re.IGNORECASE,
@@ -214,10 +214,14 @@ def _part_name(word: str) -> str:
 
 
 def _ago(found: _Found) -> Interval | None:
+    if "few" in found["count"]:
+        return cal.few_ago(found.today, found["unit"][0])
     return _shifted(found, -number(found["count"]))
 
 
 def _ahead(found: _Found) -> Interval | None:
+    if "few" in found["count"]:
+        return None
     if found["in"] and tense(found.text, *found.match.span()) is True:
         return None  # "it finished in two days" is a duration
     return _shifted(found, number(found["count"]))

@@ -164,6 +164,8 @@ SPANS = [
     ("2019年离职", "2019-01-01", "2020-01-01", Precision.YEAR),
     ("三个月前", "2025-03-01", "2025-04-01", Precision.MONTH),
     ("最近两周", "2025-05-28", "2025-06-12", Precision.RANGE),
+    ("a few days ago the fan died", "2025-06-06", "2025-06-10", Precision.RANGE),
+    ("几天前坏的", "2025-06-06", "2025-06-10", Precision.RANGE),
     ("年底前", "2025-12-01", "2026-01-01", Precision.MONTH),
 ]
 
