@@ -31,6 +31,8 @@ class RecallTools:
     """The user's entity aliases."""
     head: RouteHead | None = None
     """Classifies queries by region; None leaves it to the rules."""
+    cosine_floor: float = 0.0
+    """Cosine of two unrelated texts in the embedding space; far from 0 for some models (0.7 for e5)."""
     embeds: bool = True
     """False when no embedding model is to be asked; then words alone find."""
     forgotten: frozenset[str] = frozenset()
@@ -73,7 +75,9 @@ def recall_units(
     way = route(read, words=query.text or read.text, vector=vector, head=tools.head, asked=query.regions)
     found, more = yield from _found(read, way, vector, scope=scope, config=config, as_of=as_of)
     turns = channels.session_candidates(session, read, scope=scope, now=as_of or now, config=config)
-    ranked = score.score(channels.without_repeats(found, turns), read, way, now=as_of or now, config=config)
+    ranked = score.score(
+        channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
+    )
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
     chosen, below = cut.select(kept, config, limit=config.max_items)
     recollection = Recollection(

@@ -1,0 +1,1 @@
+"""Scripts that fit what ships as data."""
