@@ -103,7 +103,7 @@ class SqliteWorkingStore:
         return self._connection
 
     def _notice_fork(self) -> None:
-        """Start anew in a forked child, where a connection must not be used, nor even closed, and the lock may be held for ever."""
+        """Start anew in a forked child, where the connection must not be used, nor even closed, and the lock may be held."""
         if self._pid == getpid():
             return
         self._pid, self._lock = getpid(), threading.Lock()

@@ -13,7 +13,7 @@ from hindsight_langgraph.ops import DeleteKeys
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _LONGEST_S = 100 * 366 * 86_400.0
-_INTEGER = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})")
+_INTEGER = re.compile(rb"0|-?[1-9][0-9]{0,18}")
 _MOST = 2**63 - 1
 
 
@@ -90,6 +90,6 @@ def added(stored: bytes | None, by: int, *, name: str) -> int:
     if stored is not None and not _INTEGER.fullmatch(stored):
         raise StoreRejected(f"the field {name!r} holds {stored[:40]!r}, which is no integer to add to; write the field anew")
     total = int(stored or b"0") + by
-    if not -_MOST <= total <= _MOST:
+    if not -_MOST - 1 <= total <= _MOST:
         raise StoreRejected(f"the counter {name!r} would pass 64 bits; write the field anew")
     return total
