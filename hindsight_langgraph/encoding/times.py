@@ -16,7 +16,7 @@ from hindsight_langgraph.records import Precision, TimeAnchor
 
 _NO_PROSE: Final = re.compile(r"https?://\S+|`[^`]*`|\S+@\S+\.\w+|[\w./-]+/[\w.-]+\.\w{1,5}\b")
 _ISO: Final = re.compile(
-    r"(?<![\w/-])(?P<y>(?:19|20)\d\d)(?P<s>[-/])(?P<m>0?[1-9]|1[0-2])(?P=s)(?P<d>3[01]|[12]\d|0?[1-9])(?![\d/-])"
+    r"(?<![A-Za-z0-9_/-])(?P<y>(?:19|20)\d\d)(?P<s>[-/])(?P<m>0?[1-9]|1[0-2])(?P=s)(?P<d>3[01]|[12]\d|0?[1-9])(?![\d/-])"
     r"(?:(?:T|\s+)(?P<H>[01]\d|2[0-3]):(?P<M>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?P<z>Z|[+-]\d\d:?\d\d)?)?"
 )
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
