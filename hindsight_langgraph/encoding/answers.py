@@ -269,7 +269,10 @@ def read_fact(item: object) -> Fact | None:
         return None
     named = {_plain(key): inner for key, inner in item.items()}
     fields = {field: named[name] for field, names in _FIELD_NAMES.items() for name in reversed(names) if name in named}
-    texts = {name: _text(fields.get(name)) for name in ("subject", "attribute", "value", "content", "kind", "source", "quote", "time", "replaces")}
+    texts = {
+        name: _text(fields.get(name))
+        for name in ("subject", "attribute", "value", "content", "kind", "source", "quote", "time", "replaces")
+    }
     if not (texts["subject"] and texts["attribute"] and texts["value"]) and not texts["content"]:
         return None
     return Fact(

@@ -26,7 +26,8 @@ _JOIN_CLOCK: Final = re.compile(r"[\s,，]*(?:at|by|around|about|的|before|from
 _JOIN_DAY: Final = re.compile(r"[\s,，(（的]{0,3}")
 _JOIN_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|and|-|–|—|~|～|到|至)\s*(?:the\s)?", re.IGNORECASE)
 _MOVED: Final = re.compile(
-    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b|改|推迟|延|提前|挪|换", re.IGNORECASE
+    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b|改|推迟|延|提前|挪|换",
+    re.IGNORECASE,
 )
 _LATE_PART: Final = re.compile(r"evening|night|afternoon|下午|傍晚|晚", re.IGNORECASE)
 
@@ -41,7 +42,9 @@ _EFFECT: Final = re.compile(
     re.IGNORECASE,
 )
 _OF_SOMEBODY: Final = re.compile(r"[你您我他她咱](?:们)?$")
-_STEPS: Final = re.compile(r"先.{1,60}(?:再|然后|接着|最后)|:\s[^.!?]*,[^.!?]*\bthen\b|\bhow i\b.*:|\bsteps?\b.*:", re.IGNORECASE | re.DOTALL)
+_STEPS: Final = re.compile(
+    r"先.{1,60}(?:再|然后|接着|最后)|:\s[^.!?]*,[^.!?]*\bthen\b|\bhow i\b.*:|\bsteps?\b.*:", re.IGNORECASE | re.DOTALL
+)
 
 
 def find_times(text: str, *, at: datetime | None, timezone: str = "UTC", context: str = "") -> tuple[TimeAnchor, ...]:

@@ -6,7 +6,7 @@ fails on the way leaves it pending; when no store takes it at all, the process h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from itertools import groupby
 from typing import Final
@@ -16,7 +16,8 @@ from pydantic import JsonValue
 from hindsight_langgraph import keys
 from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps, steps_of
 from hindsight_langgraph.codec import decode_turn
-from hindsight_langgraph.encoding.write import WriteReport, write_turns
+from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
+from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
@@ -86,7 +87,7 @@ def annotate(
         yield from ask(Later(owner=scope.owner, plan=_later(tuple(turns), scope=scope, now=now, settings=settings)))
 
 
-def _later(turns: tuple[Turn, ...], *, scope: Scope, now: datetime, settings: FlowSettings):  # type: ignore[no-untyped-def]
+def _later(turns: tuple[Turn, ...], *, scope: Scope, now: datetime, settings: FlowSettings) -> Callable[[], Plan[object]]:
     return lambda: remember(turns, scope=scope, now=now, settings=settings)
 
 
@@ -132,8 +133,8 @@ def _write_group(group: list[PendingTurn], *, scope: Scope, now: datetime, setti
     except (StoreError, ModelError) as error:
         if settings.strict:
             raise
-        return WriteReport.undone(turns, reason=str(error))  # they stay pending, and this was no fault of theirs
-    failed = set(report.failed)
+        return undone(turns, reason=str(error))  # they stay pending, and this was no fault of theirs
+    failed = set(report.failed_turns)
     yield from finish(scope, [waiting for waiting in group if waiting.turn.id not in failed])
     yield from count_attempt(scope, [waiting for waiting in group if waiting.turn.id in failed])
     yield from ask(Notify(event=report))
@@ -150,9 +151,18 @@ def _write_or_keep(turns: Sequence[Turn], *, scope: Scope, now: datetime, settin
         if settings.strict:
             raise
         yield from ask(Keep(scope=scope, turns=tuple(turns)))
-        return WriteReport.undone(turns, reason=str(error))
+        return undone(turns, reason=str(error))
     yield from ask(Notify(event=report))
     return report
+
+
+def undone(turns: Sequence[Turn], *, reason: str) -> WriteReport:
+    """The report of turns that no store took yet; they wait."""
+    fates = tuple(
+        TurnReport(turn_id=turn.id, kept=False, failed=True, reasons=(f"waits: {reason}",), text=condense([turn.text], 120))
+        for turn in turns
+    )
+    return WriteReport(status=WriteStatus.FAILED, turns=fates, failed_turns=tuple(turn.id for turn in turns))
 
 
 def _context(scope: Scope, turns: Sequence[Turn]) -> Plan[list[Turn]]:

@@ -22,15 +22,15 @@ class RecallBeforePlan(MemoryNode):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any] | None:  # noqa: A002, ARG002 - Runnable's signature
         """Recall, blocking."""
-        scope = scope_of(config)
-        query = query_of(read_turns(self._messages(input)))
-        return None if query is None else {"recollection": self.memory.recall(query, scope=scope)}
+        scope, turns = scope_of(config), read_turns(self._messages(input))
+        query, visible = query_of(turns), [turn.id for turn in turns]
+        return None if query is None else {"recollection": self.memory.recall(query, scope=scope, visible=visible)}
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any] | None:  # noqa: A002, ARG002 - Runnable's signature
         """Recall on the running loop."""
-        scope = scope_of(config)
-        query = query_of(read_turns(self._messages(input)))
-        return None if query is None else {"recollection": await self.memory.arecall(query, scope=scope)}
+        scope, turns = scope_of(config), read_turns(self._messages(input))
+        query, visible = query_of(turns), [turn.id for turn in turns]
+        return None if query is None else {"recollection": await self.memory.arecall(query, scope=scope, visible=visible)}
 
 
 def query_of(turns: list[Turn]) -> Query | None:
