@@ -49,7 +49,7 @@ class WriteFields(WorkingOp[None]):
 class FoldFields(WorkingOp[bool]):
     """Put `put` and remove `drop` in one atomic step, only if every dropped field still has the value given (SPEC A3).
 
-    Reply: whether it was done; False leaves everything as it was.
+    A field that is in both is replaced. Reply: whether it was done; False leaves everything as it was.
     """
 
     key: Key
