@@ -15,7 +15,7 @@ from typing import Final
 
 import snowballstemmer
 
-from hindsight_langgraph.records import MemoryUnit, Role, SparseVector
+from hindsight_langgraph.records import MemoryUnit, SparseVector
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -159,8 +159,7 @@ def query_vector(text: str, *, more: Iterable[str] = ()) -> SparseVector:
 
 def index_text(unit: MemoryUnit) -> str:
     """The unit as it is indexed and embedded: "speaker (date): content". The prefix is worth 22 points of recall@10 on LoCoMo."""
-    speaker = {Role.USER: "user", Role.ASSISTANT: "assistant"}.get(unit.speaker, str(unit.speaker))
-    return f"{speaker} ({unit.moment:%d %B %Y}): {unit.content}"
+    return f"{unit.speaker_name or unit.speaker} ({unit.moment:%d %B %Y}): {unit.content}"
 
 
 def context_text(unit: MemoryUnit) -> str:
