@@ -338,6 +338,32 @@ class DeleteUnits(LongTermOp[int]):
     collection: Collection = "live"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListOwners(LongTermOp[list[str]]):
+    """Every owner that has a unit, sorted. For maintenance of a whole store (export, re-embedding), never for recall."""
+
+    collection: Collection = "live"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StaleUnits(LongTermOp[list[IndexedUnit]]):
+    """Units whose vectors come from an older embedding space, of any owner, without their embedding (SPEC A11)."""
+
+    limit: int = 64
+    collection: Collection = "live"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MoveUnits(LongTermOp[int]):
+    """Bring units from an older embedding space into the present one, with the new embedding that each carries (SPEC A11).
+
+    A unit that was revised, replaced or deleted since it was read is left as it is now. Reply: how many were moved.
+    """
+
+    units: tuple[IndexedUnit, ...]
+    collection: Collection = "live"
+
+
 # --- models --------------------------------------------------------------------------------------------------------------
 
 
