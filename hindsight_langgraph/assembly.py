@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.config import HindsightConfig
-from hindsight_langgraph.encoding.tools import writing_tools
+from hindsight_langgraph.encoding.entities import AliasTable
+from hindsight_langgraph.encoding.heads import load_heads
+from hindsight_langgraph.encoding.model_extractor import ModelExtractor
+from hindsight_langgraph.encoding.redact import SecretRedactor
+from hindsight_langgraph.encoding.write import WritingTools
 from hindsight_langgraph.errors import ConfigError
 from hindsight_langgraph.flows.settings import FlowSettings
-from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
 from hindsight_langgraph.models.embedders import CachedEmbedder, LangChainEmbedder, embedder_from_config
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, TokenCounter, WorkingStore
 from hindsight_langgraph.recall.pipeline import RecallTools
@@ -84,13 +87,24 @@ def assemble(
     )
     settings = FlowSettings(
         config=config,
-        writing=writing_tools(space=embedder.space, chat=chat is not None, config=config.write),
+        writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
         recalling=RecallTools(counter=counter),
         counter=counter,
         space=embedder.space,
         chat=chat is not None,
     )
     return Parts(runtime=runtime, settings=settings)
+
+
+def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:
+    redactor = SecretRedactor()
+    return WritingTools(
+        heads=load_heads(space),
+        aliases=AliasTable(),
+        redactor=redactor,
+        space=space,
+        extractor=ModelExtractor(redactor=redactor, max_turn_chars=config.write.max_turn_chars) if chat else None,
+    )
 
 
 def _embedder(config: HindsightConfig, embeddings: Any) -> Embedder:
@@ -112,6 +126,8 @@ def _chat(config: HindsightConfig, chat_model: Any) -> StructuredChat | None:
     model = config.chat_model if chat_model is None else chat_model
     if model is None:
         return None
+    from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
+
     if isinstance(model, str):
         return chat_from_spec(model, config)
     if hasattr(model, "complete") and hasattr(model, "acomplete"):

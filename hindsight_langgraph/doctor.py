@@ -32,7 +32,7 @@ def examine(config: HindsightConfig) -> list[Finding]:
 
 def claimants() -> list[str]:
     """Distributions in this environment that install the import name `hindsight_langgraph`."""
-    return sorted({name for name in metadata.packages_distributions().get(IMPORT_NAME, [])})
+    return sorted(set(metadata.packages_distributions().get(IMPORT_NAME, [])))
 
 
 def _installation(config: HindsightConfig) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from hindsight_langgraph.demo import show
 from hindsight_langgraph.demo.agent import answer_from, build_agent, user_message
 from hindsight_langgraph.demo.clock import ReplayClock
-from hindsight_langgraph.demo.script import Line, Question, Script, Session, read_script
+from hindsight_langgraph.demo.script import Line, Question, Session, read_script
 from hindsight_langgraph.encoding.report import TurnReport, WriteReport
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.recall.recollection import Recollection, Standing
@@ -38,7 +38,7 @@ def run_demo(path: Path, *, console: Console) -> int:
         console.print(f"\n[bold cyan]process {os.getpid()} starts a new one[/] for part {part}", style="dim")
         code = subprocess.run(
             [sys.executable, "-m", "hindsight_langgraph.demo", str(path), part], check=False, env=_environment(console)
-        ).returncode  # noqa: S603 - our own module
+        ).returncode
         if code not in (0, 3):
             return code
     (path / DONE).touch()
@@ -87,7 +87,7 @@ def replay(path: Path, part: int, *, console: Console) -> None:
                         show.show_turn(progress.console, line, _fate(line, reports[first:]))
                         progress.advance(task)
         show.show_counts(console, reports)
-        if part == 2:  # noqa: PLR2004 - the second of two parts
+        if part == 2:
             show.show_changes(console, memory.units(scope=script.user_id))
 
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from hindsight_langgraph.encoding.statement import ExtractionStatus
 from hindsight_langgraph.encoding.scores import parse_score
+from hindsight_langgraph.encoding.statement import ExtractionStatus
 from hindsight_langgraph.ops import Answer
 from hindsight_langgraph.records import Record
 

@@ -14,21 +14,14 @@ from hindsight_langgraph.records import Precision
 
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_UNITS_TO_19: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen"
-).split()
+_UNITS_TO_19: Final = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
 _NUMBERS: Final = {word: number for number, word in enumerate(_UNITS_TO_19)} | {
     "a": 1, "an": 1, "another": 1, "couple": 2, "few": 3, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90,
 }  # fmt: skip
 _ORDINALS: Final = {
     word: number
     for number, word in enumerate(
-        (
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-            "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "
-            "twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
-        ).split(),
+        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth", "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"],
         start=1,
     )
 }
@@ -450,8 +443,8 @@ _CLOCK = (
 _AT_HOUR = r"\bat (?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?=\s*(?:$|[.,;!?)]|sharp|on\b|in the\b|and\b|today|tomorrow|tonight))"
 _TAIL_YEAR = rf"(?:,?\s+(?P<year>{_YEAR}))?"
 _MONTH_OR_PREP = (
-    rf"(?:(?<=\bin )|(?<=\bby )|(?<=\buntil )|(?<=\bsince )|(?<=\bfrom )|(?<=\bbefore )|(?<=\bafter )|(?<=\bduring )|(?<=\btill )|(?<=\bfor )"
-    rf"|(?<=\bthrough )|(?P<which>last|past|next|this|coming)\s+|(?P<part>early|late|mid|middle of|end of|the end of|start of|beginning of|close of)[ -])"
+    r"(?:(?<=\bin )|(?<=\bby )|(?<=\buntil )|(?<=\bsince )|(?<=\bfrom )|(?<=\bbefore )|(?<=\bafter )|(?<=\bduring )|(?<=\btill )|(?<=\bfor )"
+    r"|(?<=\bthrough )|(?P<which>last|past|next|this|coming)\s+|(?P<part>early|late|mid|middle of|end of|the end of|start of|beginning of|close of)[ -])"
 )
 
 _NEEDS_NOW: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (

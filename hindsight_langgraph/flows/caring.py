@@ -12,7 +12,18 @@ from hindsight_langgraph.errors import ModelError, StoreError
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.writing import write_pending
 from hindsight_langgraph.ops import (
-    ClaimDue, CountBy, CountUnits, DeleteKeys, DeleteUnits, Later, ReadLog, ScanUnits, Settle, SettleDue, WriteFields, Where,
+    ClaimDue,
+    CountBy,
+    CountUnits,
+    DeleteKeys,
+    DeleteUnits,
+    Later,
+    ReadLog,
+    ScanUnits,
+    Settle,
+    SettleDue,
+    Where,
+    WriteFields,
 )  # fmt: skip
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import MemoryUnit, Record, Scope, Status
