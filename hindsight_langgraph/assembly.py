@@ -145,7 +145,7 @@ def _working_store(config: HindsightConfig, clock: Clock) -> WorkingStore:
         from hindsight_langgraph.backends.redis_store import RedisWorkingStore
 
         return RedisWorkingStore(
-            config.redis_url, prefix=config.prefix, timeout_s=config.timeout_s / 2, cluster=config.redis_cluster, clock=clock
+            config.redis_url, prefix=config.prefix, timeout_s=config.timeout_s / 2, cluster=config.redis_cluster
         )
     from hindsight_langgraph.backends.sqlite_store import SqliteWorkingStore
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib import metadata, util
+from typing import Any
 
 from hindsight_langgraph.assembly import assemble
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.errors import HindsightError
 from hindsight_langgraph.ops import CountUnits, ListKeys, Where
+from hindsight_langgraph.plan import Op
 from hindsight_langgraph.records import Record, user_owner
 
 DISTRIBUTION = "langgraph-hindsight"
@@ -62,7 +64,7 @@ def _memory(config: HindsightConfig) -> Iterator[Finding]:
         return
     try:
         runtime = parts.runtime
-        checks = {
+        checks: dict[str, Op[Any]] = {
             f"working store ({config.redis_url or config.path / 'working.sqlite'})": ListKeys(owner=PROBE_OWNER),
             f"long-term store ({config.qdrant_url or config.path / 'units'})": CountUnits(where=Where(owners=(PROBE_OWNER,))),
         }

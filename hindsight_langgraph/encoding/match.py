@@ -64,7 +64,9 @@ def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: W
         return Match(outcome=Outcome.DUPLICATE, same_as=twin.unit.id, reasons=("says the same",))
     later = next((c for c in others if c.unit.moment > new.moment and replaces(c.unit, new)), None)
     if later is not None:
-        return Match(outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",))
+        return Match(
+            outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",)
+        )
     older = [c for c in others if c.unit.moment <= new.moment and not set(c.unit.sources) & set(new.sources[-1:])]
     by_triple = tuple(c.unit.id for c in older if replaces(new, c.unit))
     if by_triple:

@@ -21,7 +21,9 @@ from hindsight_langgraph.records import MemoryUnit, Record, Unit01
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*(?:e-?\d+)?")
 _MEASURED: Final = re.compile(r"\d[\d.,:]*\s?([a-z%€£$]+|[\u4e00-\u9fff])", re.IGNORECASE)
-_NAME: Final = re.compile(r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\"")
+_NAME: Final = re.compile(
+    r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
+)
 _RESTATED: Final = re.compile(
     r"\b(?:still|as (?:ever|always|before|usual)|same as|stays?|again|unchanged|keep using|stick to|once more)\b|照旧|照样|还是(?!算)|没变|不变|再说一遍|一直|仍然?",
     re.IGNORECASE,

@@ -28,11 +28,11 @@ from hindsight_langgraph.encoding.statement import Extraction, ExtractionStatus,
 from hindsight_langgraph.encoding.store import find_pools, make_changes, put, written_units
 from hindsight_langgraph.encoding.updates import Candidate
 from hindsight_langgraph.lexical import index_text
-from hindsight_langgraph.models.embedders import similarity
 from hindsight_langgraph.ops import Complete
 from hindsight_langgraph.plan import Plan
 from hindsight_langgraph.ports import Redactor
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Role, Scope, Status, Turn
+from hindsight_langgraph.similarity import similarity
 
 CONTEXT_TURNS: Final = 12
 """How many turns before a turn its extractor sees."""

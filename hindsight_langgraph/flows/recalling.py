@@ -64,7 +64,7 @@ def nothing_recalled(query: Query, *, now: datetime, as_of: datetime | None, rea
         at=now,
         as_of=as_of,
         cues=cues,
-        route=route(cues, words=query.text, vector=None, head=None),
+        route=route(cues, words=query.text, vector=None, head=None, asked=query.regions),
         degraded=(reason,),
     )
 

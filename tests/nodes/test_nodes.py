@@ -156,13 +156,23 @@ def test_annotating_the_same_messages_again_changes_nothing(memory: HindsightMem
 def test_steps_tools_and_failures_become_the_tasks_trajectory(memory: HindsightMemory):
     def agent(state: MemoryState) -> dict[str, Any]:
         call = AIMessage("", tool_calls=[{"name": "shell", "args": {"cmd": "ls"}, "id": "c1"}])
-        return {"messages": [call, ToolMessage("no such file", tool_call_id="c1", name="shell", status="error"), AIMessage("It failed.")]}
+        return {
+            "messages": [
+                call,
+                ToolMessage("no such file", tool_call_id="c1", name="shell", status="error"),
+                AIMessage("It failed."),
+            ]
+        }
 
     scope = Scope(user_id="u1", session_id="t1")
     build(memory, agent).invoke({"messages": [HumanMessage("List the files.")]}, run_of("u1"))
     memory.outcome(scope=scope, success=False, feedback="wrong folder")
     kept = memory.trajectory(scope=scope)
-    assert [(step.kind, step.error) for step in kept.steps] == [(StepKind.GOAL, False), (StepKind.TOOL, True), (StepKind.MESSAGE, False)]
+    assert [(step.kind, step.error) for step in kept.steps] == [
+        (StepKind.GOAL, False),
+        (StepKind.TOOL, True),
+        (StepKind.MESSAGE, False),
+    ]
     assert kept.outcome is not None
     assert kept.outcome.success is False
     assert memory.read_task(scope=scope)["result:shell"] == {"text": "no such file", "error": True}
@@ -179,7 +189,9 @@ def test_the_nodes_stream_in_every_mode(memory: HindsightMemory):
 def test_a_batch_of_users_is_kept_apart(memory: HindsightMemory):
     graph = build(memory)
     users = [f"user{n}" for n in range(8)]
-    graph.batch([{"messages": [HumanMessage(f"My locker number is {n + 40}.")]} for n in range(8)], [run_of(user) for user in users])
+    graph.batch(
+        [{"messages": [HumanMessage(f"My locker number is {n + 40}.")]} for n in range(8)], [run_of(user) for user in users]
+    )
     memory.settle()
     for n, user in enumerate(users):
         assert str(n + 40) in " ".join(unit.content for unit in memory.units(scope=user))
