@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_langgraph.encoding.assertions import triples
 from hindsight_langgraph.encoding.features import WORD_FEATURES, turn_features, word_features
 from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.records import Record, Role, Turn, Unit01
@@ -51,6 +52,9 @@ def judge(
     able = heads.reading(vector)
     features = words if able.space is None or vector is None else turn_features(words, vector, previous_vector)
     ((_, score),) = able.gate.probabilities(features).items()
+    if score < able.gate.threshold and (stated := triples(turn.text)):
+        fact = stated[0][1]
+        return Verdict(keep=True, score=able.gate.threshold, reasons=(f"states {fact.subject} {fact.attribute}",))
     keep = score >= able.gate.threshold
     return Verdict(keep=keep, score=score, reasons=_reasons(words, able, keep=keep))
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from hindsight_langgraph.encoding.attributes import canonical
+from hindsight_langgraph.encoding.assertions import triples
 from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.ellipsis import Reading, read
 from hindsight_langgraph.encoding.entities import AliasTable, find_entities
@@ -20,10 +20,8 @@ from hindsight_langgraph.encoding.orders import is_instruction_to_assistant
 from hindsight_langgraph.encoding.split import clip, segments, sentences
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM, Extraction, ExtractionStatus, Statement
 from hindsight_langgraph.encoding.times import event_anchor, find_times
-from hindsight_langgraph.encoding.triples import english_triples
-from hindsight_langgraph.encoding.triples_zh import chinese_triples
 from hindsight_langgraph.plan import Plan
-from hindsight_langgraph.records import Kind, Precision, Role, Scope, Triple, Turn
+from hindsight_langgraph.records import Kind, Precision, Role, Scope, Turn
 
 RETRACTION: Final = "retraction"
 """Tag of a statement that asks to forget, or takes back, what was said before."""
@@ -33,14 +31,8 @@ CONFIDENCE_WORDS: Final = 0.70
 CONFIDENCE_HEARSAY: Final = 0.50
 TOOL_CHARS: Final = 300
 
-_EVENTS: Final = frozenset(
-    {"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"}
-)
+_EVENTS: Final = frozenset({"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"})
 """Cues of a sentence that must not be lost when its neighbours become triples."""
-_NOT_ASSERTED: Final = re.compile(
-    r"\bif (?:i|we|he|she|they|you)\b|\b(?:wish|would|might|could|imagine|suppose|pretend)\b|如果|要是|假如|希望|假设|万一",
-    re.IGNORECASE,
-)
 _KEEP_IN_MIND: Final = re.compile(r"\b(?:don't|do not|never|won't|didn't) forget\b|别忘|不要忘|不会忘|没忘", re.IGNORECASE)
 
 
@@ -117,17 +109,6 @@ class LocalExtractor:
 def is_retraction(text: str) -> bool:
     """Whether a text asks to forget, or takes back, what was said before; "don't forget" does not."""
     return "forget" in cues(_KEEP_IN_MIND.sub("", text))
-
-
-def triples(text: str) -> list[tuple[str, Triple]]:
-    """The triples that a text asserts, each with its sentence; questions, wishes and conditions assert none."""
-    found: list[tuple[str, Triple]] = []
-    for sentence in sentences(text):
-        if sentence.rstrip().endswith(("?", "？")) or _NOT_ASSERTED.search(sentence):
-            continue
-        read_off = chinese_triples(sentence) if is_chinese(sentence) else english_triples(sentence)
-        found.extend((sentence.strip(), canonical(triple)) for triple in read_off)
-    return found
 
 
 def _with_triples(base: Statement, segment: str) -> list[Statement]:

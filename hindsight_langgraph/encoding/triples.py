@@ -40,7 +40,7 @@ _VERBS: Final = (
     _Verb(r"eats?", "eats"),
     _Verb(r"drives?", "drives"),
     _Verb(r"(?:study|studies|am studying|'m studying|is studying)", "studies"),
-    _Verb(r"(?:owns?|have got|'ve got|keeps?(?= (?:bees|chickens|hens|goats|sheep|horses|cats|dogs|rabbits|ducks)))", "has"),
+    _Verb(r"(?:owns?|keeps?(?= (?:bees|chickens|hens|goats|sheep|horses|cats|dogs|rabbits|ducks)))", "has"),
     _Verb(r"(?:am|'m|is|'s) (?:called|named)", "name"),
 )
 _ADVERBS: Final = r"(?:(?:really|also|still|just|now|always|usually|mostly|currently|absolutely|actually|do|does|both|only|simply|kind of|quite) )*"
@@ -85,6 +85,8 @@ _OF: Final = re.compile(
     r"(?P<no>is not|isn't)?(?(no)|(?:is|are)) (?:now )?(?P<object>\S.{0,60})"
 )
 _NO_SUBJECTS: Final = frozenset({"It", "This", "That", "There", "He", "She", "They", "You", "What", "Who", "If", "When", "And", "But", "So", "The", "Please", "Also", "Then", "Let", "Everyone", "Nobody", "Somebody", "Now"})  # fmt: skip
+_POINTERS: Final = frozenset({"it", "that", "this", "them", "those", "these", "him", "her", "you", "me", "us", "one", "what", "how", "to"})
+"""Values that say nothing without the sentence before."""
 _NO_ATTRIBUTES: Final = frozenset({"point", "guess", "bad", "idea", "question", "problem", "turn", "fault", "pleasure"})
 
 
@@ -138,7 +140,8 @@ def _value(text: str) -> str:
     while (end := _OBJECT_END.search(value)) is not None and end.start() < len(value):
         value = value[: end.start()]
     value = _ARTICLE.sub("", value.strip().strip("\"'“”"))
-    return value if 0 < len(value.split()) <= 7 else ""
+    words = value.split()
+    return value if 0 < len(words) <= 7 and words[0].lower() not in _POINTERS else ""
 
 
 def _distinct(triples: list[Triple]) -> list[Triple]:

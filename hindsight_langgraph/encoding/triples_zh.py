@@ -38,6 +38,10 @@ _OF: Final = re.compile(
     r"^(?P<subject>[^，。；！？,;!?的]{1,16})的(?P<attribute>[^，。；！？,;!?的是为]{1,8})(?:现在|目前)?(?P<no>不是)?"
     r"(?(no)|(?:是|为|改成了?|改为|换成了?|变成了?))(?P<object>[^，。；！？,;!?]{1,24})"
 )
+_POINTER: Final = re.compile(r"^(?:它|他|她|你|我|这|那|哪|什么|东西|长|短|多|少|大|小)")
+"""Values that say nothing without the sentence before."""
+LONGEST_VALUE: Final = 12
+_NO_ATTRIBUTE: Final = frozenset({"可能", "时候", "话", "意思", "问题", "原因"})
 _LEAD: Final = re.compile(r"^(?:对了|另外|还有|其实|说真的|说实话|顺便说|嗯|好|行|哦|那|不过|而且|因为|所以)[，,、\s]*")
 _MEASURE: Final = re.compile(
     r"^(?:了|过|着)?(?:[一二两三四五六七八九十几半\d]+(?:杯|个|只|条|台|本|碗|瓶|把|种|支|辆|份|次|口)的?|一点儿?|点儿?)?"
@@ -64,9 +68,10 @@ def _clause_triples(text: str) -> list[Triple]:
         if not value or (negated and opposite):
             return []
         return [_triple(_subject(match), attribute, value, negated=negated or opposite)]
-    if (match := _WORK.search(text)) is not None:
-        return [_triple(_subject(match), "works_at", _value(match["object"]), negated=False)]
-    if (match := _OF.search(text)) is not None and (value := _value(match["object"])):
+    if (match := _WORK.search(text)) is not None and (value := _value(match["object"])):
+        return [_triple(_subject(match), "works_at", value, negated=False)]
+    match = _OF.search(text)
+    if match is not None and match["attribute"] not in _NO_ATTRIBUTE and (value := _value(match["object"])):
         subject = USER if match["subject"] in {"我", "我们", "我自己"} else match["subject"]
         return [_triple(subject, slug(match["attribute"]), value, negated=match["no"] is not None)]
     return []
