@@ -16,7 +16,7 @@ from hindsight_langgraph.records import Precision, TimeAnchor
 
 _NO_PROSE: Final = re.compile(r"https?://\S+|`[^`]*`|\S+@\S+\.\w+|[\w./-]+/[\w.-]+\.\w{1,5}\b")
 _ISO: Final = re.compile(
-    r"(?<![\w/-])(?P<y>(?:19|20)\d\d)(?P<s>[-/])(?P<m>0?[1-9]|1[0-2])(?P=s)(?P<d>3[01]|[12]\d|0?[1-9])(?![\d/-])"
+    r"(?<![A-Za-z0-9_/-])(?P<y>(?:19|20)\d\d)(?P<s>[-/])(?P<m>0?[1-9]|1[0-2])(?P=s)(?P<d>3[01]|[12]\d|0?[1-9])(?![\d/-])"
     r"(?:(?:T|\s+)(?P<H>[01]\d|2[0-3]):(?P<M>[0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?P<z>Z|[+-]\d\d:?\d\d)?)?"
 )
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
@@ -26,7 +26,8 @@ _JOIN_CLOCK: Final = re.compile(r"[\s,，]*(?:at|by|around|about|的|before|from
 _JOIN_DAY: Final = re.compile(r"[\s,，(（的]{0,3}")
 _JOIN_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|and|-|–|—|~|～|到|至)\s*(?:the\s)?", re.IGNORECASE)
 _MOVED: Final = re.compile(
-    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b|改|推迟|延|提前|挪|换", re.IGNORECASE
+    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b|改|推迟|延|提前|挪|换",
+    re.IGNORECASE,
 )
 _LATE_PART: Final = re.compile(r"evening|night|afternoon|下午|傍晚|晚", re.IGNORECASE)
 
@@ -41,7 +42,9 @@ _EFFECT: Final = re.compile(
     re.IGNORECASE,
 )
 _OF_SOMEBODY: Final = re.compile(r"[你您我他她咱](?:们)?$")
-_STEPS: Final = re.compile(r"先.{1,60}(?:再|然后|接着|最后)|:\s[^.!?]*,[^.!?]*\bthen\b|\bhow i\b.*:|\bsteps?\b.*:", re.IGNORECASE | re.DOTALL)
+_STEPS: Final = re.compile(
+    r"先.{1,60}(?:再|然后|接着|最后)|:\s[^.!?]*,[^.!?]*\bthen\b|\bhow i\b.*:|\bsteps?\b.*:", re.IGNORECASE | re.DOTALL
+)
 
 
 def find_times(text: str, *, at: datetime | None, timezone: str = "UTC", context: str = "") -> tuple[TimeAnchor, ...]:

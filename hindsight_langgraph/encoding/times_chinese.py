@@ -21,8 +21,12 @@ _DAYPART = r"(?:凌晨|清晨|清早|一早|早上|早晨|上午|中午|午后|�
 _CLOCK = rf"(?:(?P<part>{_DAYPART})的?\s*)?(?P<hour>\d{{1,2}}|[一二两三四五六七八九十]{{1,3}})(?:点钟?|时|[:：](?=\d\d))(?P<minute>半|一刻|三刻|整|\d{{1,2}}分?|[一二三四五六七八九十]{{1,3}}分)?"
 _NOT_A_DAY = r"(?!线|机|楼|店|门|库|桌|位|仓|方案|厅|口|馆|节点|服务器|车|码|称|召|令|实验|选手|院|病|坑|柜|窗|文件|分支|通道|订单|牌|电池|主机|集群|字|球|人|房|屋|教室|会议室|任务|需求|工单|问题|版|样|标|池|站)"
 
-PAST_TENSE: Final = re.compile(r"了(?!吧)|过(?!一会|两天|几天|期|程)|刚|已经|曾|的$|的(?=[，。,.！!])|[说讲提问聊谈见买卖写][^，。]{0,3}|定的|之前|以来|结果|宕|崩|挂")
-FUTURE_TENSE: Final = re.compile(r"要|会(?!议|上|后|员)|将|得(?=去|交|做|走)|打算|准备|计划|截止|截稿|到期|之前|以前|前(?=[^天面端]|$)|开始|上线|下线|上新|发布|约|安排|预定|生效|起$|再|改到|推到|延到|推迟|提前|出发|交付|交货|开学|开会|记得|提醒|别忘")
+PAST_TENSE: Final = re.compile(
+    r"了(?!吧)|过(?!一会|两天|几天|期|程)|刚|已经|曾|的$|的(?=[，。,.！!])|[说讲提问聊谈见买卖写][^，。]{0,3}|定的|之前|以来|结果|宕|崩|挂"
+)
+FUTURE_TENSE: Final = re.compile(
+    r"要|会(?!议|上|后|员)|将|得(?=去|交|做|走)|打算|准备|计划|截止|截稿|到期|之前|以前|前(?=[^天面端]|$)|开始|上线|下线|上新|发布|约|安排|预定|生效|起$|再|改到|推到|延到|推迟|提前|出发|交付|交货|开学|开会|记得|提醒|别忘"
+)
 _CLAUSE_END = re.compile(r"[，。！？；：,.!?;:\n]")
 
 _WEEKDAY_WORD = r"(?:周|星期|礼拜)"
@@ -37,17 +41,64 @@ RECURRING: Final = re.compile(
     rf"|(?:单周|双周|工作日|节假日|逢年过节)|(?:平时|平常|一到|一般){_PLAIN_WEEKDAY}"
     r"|[一二两三四五六七八九十\d]+(?:天|周|个?月|年)[一二两三四五六七八九十\d]+次|天天|年年|月月|周周"
 )
-_HINT = re.compile(r"天|日|号|周|星期|礼拜|月|年|晚|夜|早|晨|点|小时|钟头|分钟|季|节|元旦|国庆|五一|十一|双1|除夕|跨年|中秋|端午|清明|[:：]\d\d")
+_HINT = re.compile(
+    r"天|日|号|周|星期|礼拜|月|年|晚|夜|早|晨|点|小时|钟头|分钟|季|节|元旦|国庆|五一|十一|双1|除夕|跨年|中秋|端午|清明|[:：]\d\d"
+)
 
 _LUNAR_FROM: Final = 2000
-_LUNAR: Final = (
-    "020506060912 012406251001 021206150921 020106040911 012206220928 020906110918 012905311006 021806190925 020706080914 "
-    "012605281003 021406160922 020306060912 012306230930 021006120919 013106020908 021906200927 020806090915 012805301004 "
-    "021606180924 020506070913 012506251001 021206140921 020106030910 012206220929 021006100917 012905311006 021706190925 "
-    "020606090915 012605281003 021306160922 020306050912 012306241001 021106120919 013106010908 021906200927 020806100916 "
-    "012805301004 021506180924 020406070913 012405271002 021206140920 020106030910 012206220928 021006110917 013005311005 "
-    "021706190925 020606080915 012605291004 021406150922 020206040911 012306230930 "
-).split()
+_LUNAR: Final = [
+    "020506060912",
+    "012406251001",
+    "021206150921",
+    "020106040911",
+    "012206220928",
+    "020906110918",
+    "012905311006",
+    "021806190925",
+    "020706080914",
+    "012605281003",
+    "021406160922",
+    "020306060912",
+    "012306230930",
+    "021006120919",
+    "013106020908",
+    "021906200927",
+    "020806090915",
+    "012805301004",
+    "021606180924",
+    "020506070913",
+    "012506251001",
+    "021206140921",
+    "020106030910",
+    "012206220929",
+    "021006100917",
+    "012905311006",
+    "021706190925",
+    "020606090915",
+    "012605281003",
+    "021306160922",
+    "020306050912",
+    "012306241001",
+    "021106120919",
+    "013106010908",
+    "021906200927",
+    "020806100916",
+    "012805301004",
+    "021506180924",
+    "020406070913",
+    "012405271002",
+    "021206140920",
+    "020106030910",
+    "012206220928",
+    "021006110917",
+    "013005311005",
+    "021706190925",
+    "020606080915",
+    "012605291004",
+    "021406150922",
+    "020206040911",
+    "012306230930",
+]
 """Spring Festival, Dragon Boat Festival and Mid-Autumn Festival as MMDD each, one word a year: public calendar facts."""
 
 
@@ -171,7 +222,11 @@ def _month_of(found: _Found) -> date | None:
     if not found["month"]:
         return found.today.replace(day=1) if found.now else None
     if year is None:
-        return None if found.now is None else cal.month_near(found.today, _month_number(found["month"]), past=found.past).start.date()
+        return (
+            None
+            if found.now is None
+            else cal.month_near(found.today, _month_number(found["month"]), past=found.past).start.date()
+        )
     return date(year, _month_number(found["month"]), 1)
 
 
@@ -233,7 +288,9 @@ def _year(found: _Found) -> Interval | None:
 
 
 def _half(year: int, word: str) -> Interval:
-    return cal.days(date(year, 1, 1), date(year, 6, 30)) if word.startswith("上") else cal.days(date(year, 7, 1), date(year, 12, 31))
+    return (
+        cal.days(date(year, 1, 1), date(year, 6, 30)) if word.startswith("上") else cal.days(date(year, 7, 1), date(year, 12, 31))
+    )
 
 
 def _half_year(found: _Found) -> Interval | None:
@@ -307,7 +364,11 @@ def clock_reading(match: re.Match[str]) -> tuple[int, int, bool] | None:
         minute = int(number(spoken.rstrip("分")))
     if hour > 24 or minute > 59:
         return None
-    if part in {"下午", "午后", "傍晚", "晚上", "晚间", "晚", "夜里", "夜间"} and hour < 12 and not (part in {"夜里", "夜间"} and hour < 6):
+    if (
+        part in {"下午", "午后", "傍晚", "晚上", "晚间", "晚", "夜里", "夜间"}
+        and hour < 12
+        and not (part in {"夜里", "夜间"} and hour < 6)
+    ):
         return hour + 12, minute, True
     if part == "中午" and hour < 3:
         return hour + 12, minute, True
@@ -360,8 +421,14 @@ _NEEDS_NOW: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
         lambda found: cal.one_day(found.today + timedelta(days=_NEAR_DAYS[found["near"] or found["near2"]])),
     ),
     (re.compile(rf"{_WHICH}(?:个|一)?{_WEEKDAY}{_AFTER_WEEKDAY}"), _weekday),
-    (re.compile(rf"(?<![一二两三四五六七八九十几每单双整上下这本\d个])(?P<which>){_WEEKDAY}(?!次|遍|回|一次){_AFTER_WEEKDAY}"), _weekday),
-    (re.compile(rf"(?:{_WHICH}个?)?(?:周末|(?<=[上下这本个])(?:星期|礼拜)末)|(?<!每)(?:周末)(?<=末)"), lambda found: _weekend(found)),
+    (
+        re.compile(rf"(?<![一二两三四五六七八九十几每单双整上下这本\d个])(?P<which>){_WEEKDAY}(?!次|遍|回|一次){_AFTER_WEEKDAY}"),
+        _weekday,
+    ),
+    (
+        re.compile(rf"(?:{_WHICH}个?)?(?:周末|(?<=[上下这本个])(?:星期|礼拜)末)|(?<!每)(?:周末)(?<=末)"),
+        lambda found: _weekend(found),
+    ),
     (re.compile(rf"{_WHICH}(?:个|一)?(?:周|星期|礼拜)(?![一二三四五六日天末期年])(?P<edge>初|中|末|起|开始)?"), _week),
     (
         re.compile(
@@ -373,21 +440,32 @@ _NEEDS_NOW: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
         re.compile(r"几个?(?P<unit>天|周|星期|礼拜|月|年)(?:之前|以前|前(?![端后面缀]))"),
         lambda found: cal.few_ago(found.today, {"天": "d", "月": "m", "年": "y"}.get(found["unit"], "w")),
     ),
-    (re.compile(rf"(?P<count>半)(?:个)?(?P<half>)(?P<unit>月|小时|钟头|年|天)(?P<side>之前|以前|前|之后|以后|后)"), _shifted),
-    (re.compile(rf"(?P<way>最近|过去|近|未来|接下来|今后|这)(?:的)?(?P<count>{_NUMBER})个?(?P<unit>天|周|星期|礼拜|月|年)(?!前|后)"), _stretch),
+    (re.compile(r"(?P<count>半)(?:个)?(?P<half>)(?P<unit>月|小时|钟头|年|天)(?P<side>之前|以前|前|之后|以后|后)"), _shifted),
     (
-        re.compile(rf"(?<![\d月个第A-Za-z\-#一二三四五六七八九十廿])(?P<day>{_DAY_NUMBER})\s*(?:号|日(?!常|志|子|报|本|元|程)){_NOT_A_DAY}(?:{_DAYPART})?"),
+        re.compile(
+            rf"(?P<way>最近|过去|近|未来|接下来|今后|这)(?:的)?(?P<count>{_NUMBER})个?(?P<unit>天|周|星期|礼拜|月|年)(?!前|后)"
+        ),
+        _stretch,
+    ),
+    (
+        re.compile(
+            rf"(?<![\d月个第A-Za-z\-#一二三四五六七八九十廿])(?P<day>{_DAY_NUMBER})\s*(?:号|日(?!常|志|子|报|本|元|程)){_NOT_A_DAY}(?:{_DAYPART})?"
+        ),
         _day_of_month,
     ),
     (
-        re.compile(r"(?<![上下这本个年\d一二三四五六七八九十每])(?P<which>)(?P<month>)(?P<year>)(?P<nearyear>)月(?P<edge>底|初|末|中旬)"),
+        re.compile(
+            r"(?<![上下这本个年\d一二三四五六七八九十每])(?P<which>)(?P<month>)(?P<year>)(?P<nearyear>)月(?P<edge>底|初|末|中旬)"
+        ),
         _month,
     ),
     (re.compile(r"(?<![今明去前后每\d百零〇一二三四五六七八九])年(?P<edge>底|初|末|尾)"), _year_edge),
     (re.compile(r"(?<![年今明去前后])(?P<half>[上下]半年)"), _half_year),
-    (re.compile(rf"(?P<which>上|下|这|本)个?(?P<quarter>)(?P<year>)(?P<nearyear>)季度?(?P<edge>初|末|底)?"), _quarter),
+    (re.compile(r"(?P<which>上|下|这|本)个?(?P<quarter>)(?P<year>)(?P<nearyear>)季度?(?P<edge>初|末|底)?"), _quarter),
     (
-        re.compile(rf"(?<![\d.一二两三四五六七八九十有差早快:：]){_CLOCK}(?<!一点)(?<![^上午晚早晨里间夜]一点)(?!建议|意见|要求|原因|问题|五|一线|儿|[:：\d])"),
+        re.compile(
+            rf"(?<![\d.一二两三四五六七八九十有差早快:：]){_CLOCK}(?<!一点)(?<![^上午晚早晨里间夜]一点)(?!建议|意见|要求|原因|问题|五|一线|儿|[:：\d])"
+        ),
         lambda found: None if _is_count(found) else _clock(found),
     ),
 )
@@ -399,7 +477,9 @@ _DATED: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
         _date,
     ),
     (
-        re.compile(rf"{_ANY_YEAR}?(?<![\d.第])(?P<which>)(?P<month>1[0-2]|[1-9])[./](?P<day>[12]\d|3[01]|0?[1-9])(?P<last>)(?=号|日|（|前交)(?:号|日)?"),
+        re.compile(
+            rf"{_ANY_YEAR}?(?<![\d.第])(?P<which>)(?P<month>1[0-2]|[1-9])[./](?P<day>[12]\d|3[01]|0?[1-9])(?P<last>)(?=号|日|（|前交)(?:号|日)?"
+        ),
         _date,
     ),
     (
@@ -408,9 +488,16 @@ _DATED: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
         ),
         _month,
     ),
-    (re.compile(rf"{_ANY_YEAR}(?!\s*{_MONTH_NUMBER}\s*月|[上下本这]个?月|第?[一二三四1-4]季|Q[1-4])(?!前|后|龄|代|级|限|轻)(?P<edge>年?底|年?末|年?初|上半年|下半年)?"), _year),
     (
-        re.compile(rf"{_ANY_YEAR}?(?:(?P<which>)第?(?P<quarter>[一二三四1-4])季度|(?<![A-Za-z])Q(?P<q>[1-4])(?!\w))(?P<edge>初|末|底)?"),
+        re.compile(
+            rf"{_ANY_YEAR}(?!\s*{_MONTH_NUMBER}\s*月|[上下本这]个?月|第?[一二三四1-4]季|Q[1-4])(?!前|后|龄|代|级|限|轻)(?P<edge>年?底|年?末|年?初|上半年|下半年)?"
+        ),
+        _year,
+    ),
+    (
+        re.compile(
+            rf"{_ANY_YEAR}?(?:(?P<which>)第?(?P<quarter>[一二三四1-4])季度|(?<![A-Za-z])Q(?P<q>[1-4])(?!\w))(?P<edge>初|末|底)?"
+        ),
         lambda found: _quarter(found) if found["quarter"] else _short_quarter(found),
     ),
     (
@@ -430,7 +517,7 @@ def _short_quarter(found: _Found) -> Interval | None:
 
 
 def _is_count(found: _Found) -> bool:
-    """"三点" may be three points: an hour needs a part of the day, minutes, digits, or a word that belongs to hours behind it."""
+    """ "三点" may be three points: an hour needs a part of the day, minutes, digits, or a word that belongs to hours behind it."""
     if found["part"] or found["minute"] or not found["hour"].isascii() or "点钟" in found.match[0]:
         return "时" in found.match[0] and not found["part"]
     return not re.match(r"(?:前|后|之前|以后|左右|开|见|集合|到|出发|上|下|的|$)", found.text[found.match.end() :])

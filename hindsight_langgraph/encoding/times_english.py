@@ -14,21 +14,67 @@ from hindsight_langgraph.records import Precision
 
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_UNITS_TO_19: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen"
-).split()
+_UNITS_TO_19: Final = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
 _NUMBERS: Final = {word: number for number, word in enumerate(_UNITS_TO_19)} | {
     "a": 1, "an": 1, "another": 1, "couple": 2, "few": 3, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90,
 }  # fmt: skip
 _ORDINALS: Final = {
     word: number
     for number, word in enumerate(
-        (
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-            "sixteenth seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth "
-            "twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
-        ).split(),
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+            "thirteenth",
+            "fourteenth",
+            "fifteenth",
+            "sixteenth",
+            "seventeenth",
+            "eighteenth",
+            "nineteenth",
+            "twentieth",
+            "twenty-first",
+            "twenty-second",
+            "twenty-third",
+            "twenty-fourth",
+            "twenty-fifth",
+            "twenty-sixth",
+            "twenty-seventh",
+            "twenty-eighth",
+            "twenty-ninth",
+            "thirtieth",
+            "thirty-first",
+        ],
         start=1,
     )
 }
@@ -286,7 +332,9 @@ def _dated(found: _Found, month: int, day: int) -> Interval | None:
 def _month_days(found: _Found) -> Interval | None:
     month = _month_number(found["month"])
     first, last = _dated(found, month, _day_number(found["day"])), _dated(found, month, _day_number(found["last"]))
-    return cal.days(first.start.date(), last.start.date(), shape=Shape.DATE) if first and last and first.start < last.start else None
+    return (
+        cal.days(first.start.date(), last.start.date(), shape=Shape.DATE) if first and last and first.start < last.start else None
+    )
 
 
 def _last_day(found: _Found) -> Interval | None:
@@ -382,13 +430,18 @@ def clock_reading(text: str) -> tuple[int, int, bool] | None:
         return 24, 0, True
     spoken = re.search(r"(half|quarter|\w+)(?: minutes?)? (past|to) (\w+)", text)
     if spoken:
-        away = {"half": 30.0, "quarter": 15.0}.get(spoken[1]) or (number(spoken[1]) if spoken[1] in _NUMBERS or spoken[1].isdecimal() else -1)
+        away = {"half": 30.0, "quarter": 15.0}.get(spoken[1]) or (
+            number(spoken[1]) if spoken[1] in _NUMBERS or spoken[1].isdecimal() else -1
+        )
         hour = int(spoken[3]) if spoken[3].isdecimal() else _NUMBERS.get(spoken[3], -1)
         if away < 0 or not 1 <= hour <= 12:
             return None
         minutes = hour * 60 + (int(away) if spoken[2] == "past" else -int(away))
         return minutes // 60, minutes % 60, False
-    read = re.search(r"(\d{1,2}|[a-z]+)(?:[:.](\d\d))?\s?([ap])?\.?m?\b", re.sub(r"^(?:at|by|around|about|before|after|until|from)\s+", "", text))
+    read = re.search(
+        r"(\d{1,2}|[a-z]+)(?:[:.](\d\d))?\s?([ap])?\.?m?\b",
+        re.sub(r"^(?:at|by|around|about|before|after|until|from)\s+", "", text),
+    )
     if not read:
         return None
     hour = int(read[1]) if read[1].isdecimal() else _NUMBERS.get(read[1], 25)
@@ -443,8 +496,8 @@ _CLOCK = (
 _AT_HOUR = r"\bat (?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?=\s*(?:$|[.,;!?)]|sharp|on\b|in the\b|and\b|today|tomorrow|tonight))"
 _TAIL_YEAR = rf"(?:,?\s+(?P<year>{_YEAR}))?"
 _MONTH_OR_PREP = (
-    rf"(?:(?<=\bin )|(?<=\bby )|(?<=\buntil )|(?<=\bsince )|(?<=\bfrom )|(?<=\bbefore )|(?<=\bafter )|(?<=\bduring )|(?<=\btill )|(?<=\bfor )"
-    rf"|(?<=\bthrough )|(?P<which>last|past|next|this|coming)\s+|(?P<part>early|late|mid|middle of|end of|the end of|start of|beginning of|close of)[ -])"
+    r"(?:(?<=\bin )|(?<=\bby )|(?<=\buntil )|(?<=\bsince )|(?<=\bfrom )|(?<=\bbefore )|(?<=\bafter )|(?<=\bduring )|(?<=\btill )|(?<=\bfor )"
+    r"|(?<=\bthrough )|(?P<which>last|past|next|this|coming)\s+|(?P<part>early|late|mid|middle of|end of|the end of|start of|beginning of|close of)[ -])"
 )
 
 _NEEDS_NOW: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
@@ -496,7 +549,12 @@ _NEEDS_NOW: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
         ),
         _stretch,
     ),
-    (_compile(rf"\b(?P<count>{_COUNT})\s+(?P<unit>{_UNIT})\s+(?P<side>after that|later|afterwards|after it|earlier|before that)\b"), _offset),
+    (
+        _compile(
+            rf"\b(?P<count>{_COUNT})\s+(?P<unit>{_UNIT})\s+(?P<side>after that|later|afterwards|after it|earlier|before that)\b"
+        ),
+        _offset,
+    ),
     (
         _compile(
             rf"(?:(?<=\bon )|(?<=\bby )|(?<=\buntil )|(?<=\btill )|(?<=\bfrom )|(?<=\bsince )|(?<=\bbefore )|(?<=\bafter )|(?<=\baround )|(?<=\bto )|(?<=\bis )"
@@ -505,7 +563,9 @@ _NEEDS_NOW: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
         _day_of_month,
     ),
     (
-        _compile(r"\bfrom the (?P<day>\d{1,2}(?:st|nd|rd|th)) (?:to|until|till|through) the (?P<last>\d{1,2}(?:st|nd|rd|th))\b(?P<month>)"),
+        _compile(
+            r"\bfrom the (?P<day>\d{1,2}(?:st|nd|rd|th)) (?:to|until|till|through) the (?P<last>\d{1,2}(?:st|nd|rd|th))\b(?P<month>)"
+        ),
         _days_of_month,
     ),
     (_compile(rf"(?:\b(?:at|by|around|about|before|after|until|from)\s+)?(?<![\w:.])(?P<clock>{_CLOCK})"), _clock),
@@ -521,7 +581,9 @@ _ABSOLUTE: Final[tuple[tuple[re.Pattern[str], _Rule], ...]] = (
         _month_day,
     ),
     (
-        _compile(rf"(?:\b{_WEEKDAY}\b,?\s+)?\b(?P<month>{_MONTH})\s+(?:the\s+)?(?P<day>{_DAY_NUMBER})(?![:.]\d|\s+(?:years?|people|times)){_TAIL_YEAR}"),
+        _compile(
+            rf"(?:\b{_WEEKDAY}\b,?\s+)?\b(?P<month>{_MONTH})\s+(?:the\s+)?(?P<day>{_DAY_NUMBER})(?![:.]\d|\s+(?:years?|people|times)){_TAIL_YEAR}"
+        ),
         lambda found: None if _is_verb(found) else _month_day(found),
     ),
     (
@@ -558,7 +620,7 @@ _SUBJECT_BEFORE = re.compile(r"\b(?:i|you|we|they|he|she|it|that|this|who|which|
 
 
 def _is_verb(found: _Found) -> bool:
-    """"may 10 people come", "we march 20 miles": a modal or a verb, not a month."""
+    """ "may 10 people come", "we march 20 miles": a modal or a verb, not a month."""
     name = found["month"].rstrip(".")
     if name not in {"may", "march", "mar"}:
         return False
@@ -568,7 +630,7 @@ def _is_verb(found: _Found) -> bool:
 
 
 def _is_no_period(found: _Found) -> bool:
-    """"the week" and "the month" alone name no time; "the weekend" does."""
+    """ "the week" and "the month" alone name no time; "the weekend" does."""
     bare = found["which"] in {"the", "over the", "at the"}
     if bare and found["unit"] == "weekend":
         return False

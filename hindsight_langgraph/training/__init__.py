@@ -1,1 +1,1 @@
-"""Scripts that fit what ships as data."""
+"""Training of the small models that ship as data (extra `train`)."""
