@@ -56,13 +56,13 @@ def sift(
     moment = as_of or now
     kept: list[Kept] = []
     dropped: list[Dropped] = []
-    sharing = [s for s in scored if s.terms["entity"] > 0] if cues.entities else []
+    sharing = any(s.terms["entity"] > 0 for s in scored) and config.entity_filter
     for candidate in scored:
         standing = _standing(candidate.unit, moment, now=now, as_of=as_of)
         reason = (
             _forbidden(candidate.unit, scope=scope, forgotten=forgotten)
             or _out_of_time(standing, cues)
-            or _unfit(candidate, cues, sharing=bool(sharing), scope=scope)
+            or _unfit(candidate, cues, sharing=sharing, scope=scope)
         )
         if reason:
             dropped.append(_dropped(candidate, reason))
@@ -93,7 +93,7 @@ def _forbidden(unit: MemoryUnit, *, scope: Scope, forgotten: frozenset[str]) -> 
 def _out_of_time(standing: Standing | None, cues: Cues) -> str:
     if standing is None:
         return "not known at that moment"
-    if standing is Standing.HISTORY and not cues.history:
+    if standing is Standing.HISTORY and not cues.backward:
         return "superseded or expired"
     return ""
 

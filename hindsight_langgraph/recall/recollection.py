@@ -79,6 +79,8 @@ class Cues(Record):
     """True when it asks for what used to be: superseded units may answer."""
     past: bool = False
     """True when it refers to something past, so that episodes are likely (SPEC D2)."""
+    backward: bool = False
+    """True when its answer may lie in what has been superseded since: it asks when something was, or about a past time."""
     distant: bool = False
     """True when it asks for the distant past, so that cold storage is searched too (SPEC D14)."""
 
