@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-
-import json
 
 from benchmarks.bench_memory import SPACE, BenchMemory
 from hindsight_langgraph.config import RecallConfig, WriteConfig
@@ -22,7 +21,8 @@ from hindsight_langgraph.encoding.store import find_pools, make_changes, put
 from hindsight_langgraph.lexical import index_text
 from hindsight_langgraph.ops import Embed
 from hindsight_langgraph.plan import Plan, ask
-from hindsight_langgraph.recall.recollection import Recollection
+from hindsight_langgraph.recall.pipeline import RecallTools
+from hindsight_langgraph.recall.recollection import Recollection, Standing
 from hindsight_langgraph.records import Kind, Precision, Role, Scope, TimeAnchor, Triple, Turn
 
 TURN_GAP = timedelta(seconds=20)
@@ -42,11 +42,13 @@ class Probe:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcomes:
+class Asked:
     """What one recall did for one probe."""
 
     probe: Probe
     found: Recollection
+    hidden: bool
+    """Whether the answer was hidden from the store."""
     sources: tuple[frozenset[str], ...]
     """Source turns of each injected item, best first."""
     current: tuple[bool, ...]
@@ -144,30 +146,50 @@ class Writing:
         yield from make_changes([Change(unit_id=name, verb="retire", by=unit) for name in found.supersedes], scope=scope, now=now)
 
 
-def ask_probes(path: Path, memory: BenchMemory, *, config: RecallConfig, tools: Any, supersession: str) -> Iterator[Outcomes]:
-    """Write a dialogue's memories in time order, asking each probe at its moment."""
-    from dataclasses import replace
+def dialogue_paths(gold: Path) -> list[Path]:
+    """The files of the labelled dialogues, by name."""
+    return sorted((gold / "dialogues").glob("*.json"))
 
+
+def recall_probes(
+    path: Path, memory: BenchMemory, *, config: RecallConfig, tools: RecallTools, supersession: str, hiding: bool = False
+) -> Iterator[Asked]:
+    """Write a dialogue's memories in time order, asking each probe at its moment.
+
+    Args:
+        path: the dialogue.
+        memory: an empty one.
+        config: settings of recall.
+        tools: tools of recall; the aliases taught so far are added.
+        supersession: "match" as writing decides it, "labels" by the file, "none" for every memory active.
+        hiding: ask every answerable probe once more with its answer hidden.
+    """
     memories, probes, turns, pairs = read_dialogue(path)
     scope, aliases = Scope(user_id=path.stem), AliasTable()
     writing = Writing(heads=load_heads(SPACE), supersession=supersession, pairs=pairs)
-    told = 0
     for probe in probes:
-        while turns and turns[0].at is not None and turns[0].at <= probe.at:
+        while turns and _moment(turns[0]) <= probe.at:
             aliases = aliases.learn(turns.pop(0).text)
-        while told < len(memories) and (memories[told].turn.at or probe.at) <= probe.at:
-            memory.run(writing.write(memories[told], scope=scope, aliases=aliases))
-            told += 1
-        found = memory.recall(probe.query, scope=scope, now=probe.at, config=config, tools=replace(tools, aliases=aliases))
-        yield Outcomes(
-            probe=probe,
-            found=found,
-            sources=tuple(frozenset(item.unit.sources) for item in found.items),
-            current=tuple(item.standing == "current" for item in found.items),
-        )
+        while memories and _moment(memories[0].turn) <= probe.at:
+            memory.run(writing.write(memories.pop(0), scope=scope, aliases=aliases))
+        for hidden in (frozenset[str](), probe.expected) if hiding and probe.expected else (frozenset[str](),):
+            asked = replace(tools, aliases=aliases, forgotten=hidden)
+            found = memory.recall(probe.query, scope=scope, now=probe.at, config=config, tools=asked)
+            yield Asked(
+                probe=probe,
+                found=found,
+                hidden=bool(hidden),
+                sources=tuple(frozenset(item.unit.sources) for item in found.items),
+                current=tuple(item.standing is Standing.CURRENT for item in found.items),
+            )
 
 
-def measure(outcomes: list[Outcomes]) -> dict[str, float]:
+def _moment(turn: Turn) -> datetime:
+    assert turn.at is not None
+    return turn.at
+
+
+def measure(outcomes: list[Asked]) -> dict[str, float]:
     """The shares that the benchmark reports.
 
     expected: an expected turn among the injected ones; first: at the first place; forbidden: a superseded turn shown as current;
@@ -189,6 +211,6 @@ def measure(outcomes: list[Outcomes]) -> dict[str, float]:
     }
 
 
-def _share(found: Any) -> float:
+def _share(found: Iterable[bool]) -> float:
     values = list(found)
     return round(sum(values) / len(values), 4) if values else 0.0

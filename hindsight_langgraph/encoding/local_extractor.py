@@ -31,7 +31,9 @@ CONFIDENCE_WORDS: Final = 0.70
 CONFIDENCE_HEARSAY: Final = 0.50
 TOOL_CHARS: Final = 300
 
-_EVENTS: Final = frozenset({"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"})
+_EVENTS: Final = frozenset(
+    {"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"}
+)
 """Cues of a sentence that must not be lost when its neighbours become triples."""
 _KEEP_IN_MIND: Final = re.compile(r"\b(?:don't|do not|never|won't|didn't) forget\b|别忘|不要忘|不会忘|没忘", re.IGNORECASE)
 

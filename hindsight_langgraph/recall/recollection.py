@@ -119,6 +119,7 @@ class Stage(StrEnum):
     """Where a candidate was dropped."""
 
     FILTER = "filter"
+    ABSTAIN = "abstain"
     REPEAT = "repeat"
     CUT = "cut"
     BUDGET = "budget"
@@ -180,7 +181,7 @@ class Recollection(Record):
     @property
     def ranking(self) -> tuple[MemoryUnit, ...]:
         """Every unit that may be recalled, best first: the chosen ones, then those below the cut or over the budget."""
-        rest = sorted((d for d in self.dropped if d.stage in (Stage.CUT, Stage.BUDGET)), key=lambda d: -d.score)
+        rest = sorted((d for d in self.dropped if d.stage in (Stage.ABSTAIN, Stage.CUT, Stage.BUDGET)), key=lambda d: -d.score)
         return (*self.units, *(d.unit for d in rest))
 
     def explain(self) -> str:
