@@ -25,10 +25,11 @@ from hindsight_langgraph.backends.engine import (
     Ranking,
     Remove,
     Scroll,
+    SetDense,
     Upsert,
     checked_name,
 )
-from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf
+from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf, Unembedded
 from hindsight_langgraph.backends.payload import FLOATS, INTEGERS, KEYWORDS, MOMENT, REVISION, TENANT
 from hindsight_langgraph.errors import StoreCorrupt, StoreError, StoreLocked, StoreRejected, StoreUnavailable
 from hindsight_langgraph.records import SparseVector
@@ -80,6 +81,11 @@ class EdgeShard:
                     return {str(hit.value): hit.count for hit in self._shard.facet(request).hits}
                 case Upsert():
                     return self._upsert(op)
+                case SetDense():
+                    vectors = [_edge().PointVectors(each, {DENSE: list(vector)}) for each, vector in op.vectors]
+                    at = _filter((OneOf(field=REVISION, values=(op.revision,)),))
+                    self._shard.update(_edge().UpdateOperation.update_vectors(vectors, condition=at))
+                    return None
                 case Overwrite():
                     for conditions, payload in op.changes:
                         self._shard.update(_edge().UpdateOperation.overwrite_payload_by_filter(_filter(conditions), payload))
@@ -188,6 +194,8 @@ def _condition(condition: Condition) -> Any:
             return edge.FieldCondition(condition.field, range=bounds)
         case HasId():
             return edge.HasIdCondition({UUID(each) for each in condition.ids})
+        case Unembedded():
+            return edge.Filter(must_not=[edge.HasVectorCondition(DENSE)])
 
 
 def _filter(conditions: Conditions) -> Any:

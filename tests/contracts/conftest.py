@@ -1,10 +1,10 @@
-"""The working stores that the contract suites run on."""
+"""The stores that the contract suites run on, each asked by `run` and by `arun`."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -15,6 +15,7 @@ from hindsight_langgraph.backends.redis_store import RedisWorkingStore
 from hindsight_langgraph.backends.sqlite_store import SqliteWorkingStore
 from hindsight_langgraph.ports import WorkingStore
 from tests.clock import FakeClock
+from tests.contracts.long_term import BACKENDS, Asker, Bench, bench_of
 from tests.contracts.working_driver import Driver
 
 WORKING_BACKENDS = ("sqlite", "valkey", "redis8", "cluster")
@@ -66,3 +67,20 @@ def driver(request: pytest.FixtureRequest, working: WorkingStore, working_backen
             expire=partial(clock.advance, seconds=600) if embedded else partial(time.sleep, 0.14),
         )
         runner.run(working.aclose())
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=BACKENDS)
+async def bench(request: pytest.FixtureRequest, tmp_path: Path, mode: str) -> AsyncIterator[Bench]:
+    with bench_of(request.param, tmp_path / "store", mode) as opened:
+        yield opened
+        await opened.close()
+
+
+@pytest.fixture
+def ask(bench: Bench) -> Asker:
+    return bench.open()
