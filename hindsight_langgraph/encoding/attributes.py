@@ -34,6 +34,8 @@ _SYNONYMS: Final[dict[str, str]] = {
     }.items()
     for name in names.split()
 }
+CANONICAL: Final = frozenset(_SYNONYMS.values())
+"""Attributes that are known by one slug in both languages."""
 _OPPOSITES: Final[dict[str, str]] = dict.fromkeys(
     ["dislikes", "dislike", "hates", "hate", "loathes", "detests", "avoids", "can't_stand", "cannot_stand", "cant_stand", "does_not_like", "讨厌", "不喜欢", "受不了", "不爱", "不吃", "不喝"], "likes"
 )
