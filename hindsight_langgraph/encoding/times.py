@@ -83,6 +83,31 @@ def event_anchor(text: str, *, at: datetime | None, timezone: str = "UTC", conte
     return _anchor(best[1], text, zone) if best else None
 
 
+def dated(text: str, *, at: datetime | None, timezone: str = "UTC") -> str:
+    """The text with the date behind each expression that depends on when it was said: "yesterday (2025-03-04)" (SPEC B3).
+
+    What already names its year, and what cannot be resolved, stays as it is. Arguments and errors as `find_times`.
+    """
+    zone = _zone(at, timezone)
+    now = at.astimezone(zone).replace(tzinfo=None) if at else None
+    for span in reversed(_spans(text, now, "")):
+        if not re.search(r"\d{4}", text[span.at : span.to]):
+            end = span.at + len(text[span.at : span.to].rstrip())
+            text = f"{text[:end]} ({_written(span)}){text[end:]}"
+    return text
+
+
+def _written(span: Span) -> str:
+    first, last = span.start, span.end - MINUTE
+    if span.precision is Precision.INSTANT:
+        return f"{first:%Y-%m-%d %H:%M}"
+    if span.precision is Precision.YEAR:
+        return f"{first:%Y}"
+    if span.precision is Precision.MONTH:
+        return f"{first:%Y-%m}"
+    return f"{first:%Y-%m-%d}" if first.date() == last.date() else f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+
+
 def is_recurring(text: str) -> bool:
     """True when the text speaks of something that happens again and again ("every Monday", "每周一", "on Fridays")."""
     return bool(times_english.RECURRING.search(text) or (_HAN.search(text) and times_chinese.RECURRING.search(text)))
