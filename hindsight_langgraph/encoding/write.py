@@ -420,6 +420,7 @@ def _turn_report(turn: Turn, one: _Judged | None, decided: _Decided) -> TurnRepo
             content=unit.content,
             kind=unit.kind,
             region=unit.region,
+            anchor=unit.anchor,
             outcome=found.outcome,
             same_as=found.same_as,
             supersedes=found.supersedes,
