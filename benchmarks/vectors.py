@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float32]
+MODEL = "multilingual-e5-small-q4"
 MAX_CHARS = 2_000
 """About the 512 tokens that the model reads."""
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hindsight_langgraph import lexical
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.filter import Kept
-from hindsight_langgraph.recall.recollection import Dropped, Standing
+from hindsight_langgraph.recall.recollection import Dropped, Stage, Standing
 
 SAME_TEXT = 0.9
 """Share of common terms from which two units say the same."""
@@ -27,29 +27,32 @@ def cut_rank(scores: Sequence[float], config: RecallConfig) -> int:
 
 def select(kept: Sequence[Kept], config: RecallConfig, *, limit: int) -> tuple[list[Kept], list[Dropped]]:
     """The `limit` best that do not repeat each other, up to the dynamic cut; the rest with the reason."""
-    varied, repeats = _without_repeats(kept)
+    varied, repeats, rest = _varied(kept, most=max(limit, config.cut_max))
     stay = min(cut_rank([k.scored.score for k in varied], config) if config.dynamic_cut else len(varied), limit)
-    below = [_dropped(k, f"below the cut at {stay}") for k in varied[stay:]]
+    below = [_dropped(k, Stage.CUT, f"below the cut at {stay}") for k in (*varied[stay:], *rest)]
     return varied[:stay], [*repeats, *below]
 
 
-def _without_repeats(kept: Sequence[Kept]) -> tuple[list[Kept], list[Dropped]]:
+def _varied(kept: Sequence[Kept], *, most: int) -> tuple[list[Kept], list[Dropped], Sequence[Kept]]:
+    """The first `most` that say different things, those that repeat one of them, and what was not looked at."""
     varied: list[Kept] = []
     repeats: list[Dropped] = []
     seen: list[tuple[frozenset[str], Standing]] = []
-    for candidate in kept:
+    for place, candidate in enumerate(kept):
+        if len(varied) == most:
+            return varied, repeats, kept[place:]
         words = frozenset(lexical.terms(candidate.unit.content))
         if any(standing is candidate.standing and _overlap(words, other) >= SAME_TEXT for other, standing in seen):
-            repeats.append(_dropped(candidate, "says the same as a better one"))
+            repeats.append(_dropped(candidate, Stage.REPEAT, "says the same as a better one"))
         else:
             varied.append(candidate)
             seen.append((words, candidate.standing))
-    return varied, repeats
+    return varied, repeats, ()
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one | other else 0.0
 
 
-def _dropped(candidate: Kept, reason: str) -> Dropped:
-    return Dropped(unit=candidate.unit, score=candidate.scored.score, terms=candidate.scored.terms, reason=reason)
+def _dropped(candidate: Kept, stage: Stage, reason: str) -> Dropped:
+    return Dropped(unit=candidate.unit, score=candidate.scored.score, terms=candidate.scored.terms, stage=stage, reason=reason)

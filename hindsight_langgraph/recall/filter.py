@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from hindsight_langgraph.config import RecallConfig
-from hindsight_langgraph.recall.recollection import Cues, Dropped, Standing
+from hindsight_langgraph.recall.recollection import Cues, Dropped, Stage, Standing
 from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.records import CausalRole, MemoryUnit, Record, Scope, Status
 
@@ -134,4 +134,4 @@ def _reasons(candidate: Scored, standing: Standing | None) -> tuple[str, ...]:
 
 
 def _dropped(candidate: Scored, reason: str) -> Dropped:
-    return Dropped(unit=candidate.unit, score=candidate.score, terms=candidate.terms, reason=reason)
+    return Dropped(unit=candidate.unit, score=candidate.score, terms=candidate.terms, stage=Stage.FILTER, reason=reason)

@@ -14,7 +14,7 @@ from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import channels, cues, cut, digest, inject, score
 from hindsight_langgraph.recall.filter import Kept, sift
-from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route
+from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import Hit, Scope, Turn
@@ -31,6 +31,8 @@ class RecallTools:
     """The user's entity aliases."""
     head: RouteHead | None = None
     """Classifies queries by region; None leaves it to the rules."""
+    cosine_floor: float = 0.0
+    """Cosine of two unrelated texts in the embedding space; far from 0 for some models (0.7 for e5)."""
     embeds: bool = True
     """False when no embedding model is to be asked; then words alone find."""
     forgotten: frozenset[str] = frozenset()
@@ -73,7 +75,9 @@ def recall_units(
     way = route(read, words=query.text or read.text, vector=vector, head=tools.head, asked=query.regions)
     found, more = yield from _found(read, way, vector, scope=scope, config=config, as_of=as_of)
     turns = channels.session_candidates(session, read, scope=scope, now=as_of or now, config=config)
-    ranked = score.score(channels.without_repeats(found, turns), read, way, now=as_of or now, config=config)
+    ranked = score.score(
+        channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
+    )
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
     chosen, below = cut.select(kept, config, limit=config.max_items)
     recollection = Recollection(
@@ -88,7 +92,10 @@ def write_out(recollection: Recollection, *, config: RecallConfig, counter: Toke
     block = inject.render(entries, max_tokens=config.max_tokens, counter=counter)
     told = tuple(item for item in recollection.items if item.unit.id in block.used)
     untold = [item for item in recollection.items if item.unit.id not in block.used]
-    over = tuple(Dropped(unit=item.unit, score=item.score, terms=item.terms, reason="over the token budget") for item in untold)
+    over = tuple(
+        Dropped(unit=item.unit, score=item.score, terms=item.terms, stage=Stage.BUDGET, reason="over the token budget")
+        for item in untold
+    )
     return recollection.model_copy(update={"items": told, "dropped": (*recollection.dropped, *over), "block": block})
 
 

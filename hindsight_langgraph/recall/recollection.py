@@ -113,12 +113,22 @@ class Item(Record):
     why: tuple[str, ...] = ()
 
 
+class Stage(StrEnum):
+    """Where a candidate was dropped."""
+
+    FILTER = "filter"
+    REPEAT = "repeat"
+    CUT = "cut"
+    BUDGET = "budget"
+
+
 class Dropped(Record):
     """A candidate that recall did not choose, with the reason."""
 
     unit: MemoryUnit
     score: float
     terms: Mapping[str, float]
+    stage: Stage
     reason: str
 
 
@@ -164,6 +174,12 @@ class Recollection(Record):
     def units(self) -> tuple[MemoryUnit, ...]:
         """The recalled units, best first."""
         return tuple(item.unit for item in self.items)
+
+    @property
+    def ranking(self) -> tuple[MemoryUnit, ...]:
+        """Every unit that may be recalled, best first: the chosen ones, then those below the cut or over the budget."""
+        rest = sorted((d for d in self.dropped if d.stage in (Stage.CUT, Stage.BUDGET)), key=lambda d: -d.score)
+        return (*self.units, *(d.unit for d in rest))
 
     def explain(self) -> str:
         """Every candidate with its score terms, one a line, for people."""

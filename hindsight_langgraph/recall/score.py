@@ -12,16 +12,18 @@ from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.channels import Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.recollection import Cues, Route
-from hindsight_langgraph.recall.terms import Terms, describe, importance_now, neighbour_fit
+from hindsight_langgraph.recall.terms import NEARBY_S, Terms, conversation_fit, describe, importance_now, neighbour_fit
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Record, Region, Tier
 
 FUSED: Final = MappingProxyType(
     {
-        "dense": 0.4,
-        "text": 0.3,
-        "context": 0.3,
-        "neighbour": 0.2,
-        "speaker": 0.1,
+        "dense": 0.5,
+        "text": 0.1,
+        "context": 0.4,
+        "neighbour": 0.3,
+        "nearby": 0.1,
+        "conversation": 0.3,
+        "speaker": 0.3,
         "date": 0.1,
         "entity": 0.1,
         "region": 0.05,
@@ -30,7 +32,7 @@ FUSED: Final = MappingProxyType(
         "outcome": 0.02,
     }
 )
-"""Weights of the preset `fused`. Text, context, neighbour, speaker and date were measured on LoCoMo conversations 0 to 4."""
+"""Weights of the preset `fused`. The first eight were measured on LoCoMo conversations 0 to 4."""
 WITHOUT_DENSE: Final = MappingProxyType({"dense": 0.0, "text": 0.5, "context": 0.5})
 """What the three channels weigh while no embedding is to be had."""
 RECENCY_FLOOR, FLOOR_ABOVE = 0.5, 0.7
@@ -42,7 +44,7 @@ REGION_DECAY: Final = MappingProxyType({Region.EPISODIC: 0.05, Region.SEMANTIC: 
 KIND_DECAY: Final = MappingProxyType({Kind.PREFERENCE: 0.0, Kind.EPISODE: 0.03, Kind.SENTIMENT: 0.03, Kind.TASK_STATE: 0.03})
 """SPEC C7: preferences hardly fade, details of talk fade fast, the rest by 0.01 a day."""
 FAILURE_BIAS: Final = 0.05
-"""SPEC C11: what a failure gains when the present situation resembles its own."""
+"""SPEC C11: what a failure gains at the most, when the present situation is worded like its own."""
 
 
 class Scored(Record):
@@ -58,9 +60,11 @@ class Scored(Record):
         return self.candidate.unit
 
 
-def score(candidates: Sequence[Candidate], cues: Cues, route: Route, *, now: datetime, config: RecallConfig) -> list[Scored]:
+def score(
+    candidates: Sequence[Candidate], cues: Cues, route: Route, *, now: datetime, config: RecallConfig, cosine_floor: float = 0.0
+) -> list[Scored]:
     """Every candidate by the configured preset, best first; ties by newest, then by id, so that the order is one."""
-    terms = describe(candidates, cues, route, now=now, decay_per_day=config.decay_per_day)
+    terms = describe(candidates, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
     if config.preset == "fused":
         values = _fused(candidates, terms)
     else:
@@ -79,9 +83,15 @@ def _fused(candidates: Sequence[Candidate], terms: list[Terms]) -> list[float]:
     dense = any("dense" in candidate.channels for candidate in candidates)
     weights = FUSED if dense else FUSED | WITHOUT_DENSE
     base = [sum(weights[name] * told[name] for name in ("dense", "text", "context")) for told in terms]
-    for told, near in zip(terms, neighbour_fit(candidates, base), strict=True):
-        told["neighbour"] = near
-    total = sum(weights[name] for name in ("dense", "text", "context", "neighbour", "speaker", "date"))
+    around = {
+        "neighbour": neighbour_fit(candidates, base),
+        "nearby": neighbour_fit(candidates, base, within_s=NEARBY_S),
+        "conversation": conversation_fit(candidates, base),
+    }
+    for name, values in around.items():
+        for told, value in zip(terms, values, strict=True):
+            told[name] = value
+    total = sum(weights[name] for name in ("dense", "text", "context"))
     return [sum(share * told[name] for name, share in weights.items()) / total for told in terms]
 
 
@@ -141,4 +151,4 @@ def _biased(value: float, terms: Terms, unit: MemoryUnit, config: RecallConfig) 
         terms["signal"] = config.failure_factor
     elif wanted and config.signal_factor != 1:
         terms["signal"] = config.signal_factor
-    return value * terms.get("signal", 1.0) + FAILURE_BIAS * terms["failure"] * terms["coverage"]
+    return value * terms.get("signal", 1.0) + FAILURE_BIAS * terms["failure"]

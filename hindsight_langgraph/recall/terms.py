@@ -24,15 +24,31 @@ ROLE_WEIGHT: Final[Mapping[CausalRole | None, float]] = {
 """SPEC C8, D8: direct causes first, noise never; a unit not yet judged stands between cause and context."""
 FAST_DECAY, SLOW_DECAY, FAST_ABOVE = 0.05, 0.01, 0.8
 MAX_ACCESS: Final = 20
-ADJACENT_S: Final = 90.0
-"""Turns of one session within this many seconds of each other are neighbours."""
+ADJACENT_S, NEARBY_S = 90.0, 210.0
+"""Turns of one session within this many seconds of each other are neighbours, or at least near."""
+TELLING: Final = 3
+"""How many of a conversation's best candidates speak for it."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def describe(candidates: Sequence[Candidate], cues: Cues, route: Route, *, now: datetime, decay_per_day: float) -> list[Terms]:
-    """The terms of each candidate, in order. All are finite and from 0 to 1, except "cosine", which may be negative."""
-    fits = {channel: _min_max([c.channels.get(channel) for c in candidates], from_zero=channel != "dense") for channel in RANKED}
+def describe(
+    candidates: Sequence[Candidate], cues: Cues, route: Route, *, now: datetime, decay_per_day: float, cosine_floor: float = 0.0
+) -> list[Terms]:
+    """The terms of each candidate, in order. All are finite and from 0 to 1, except "cosine", which may be negative.
+
+    Args:
+        candidates: all of one recall; the scores of a channel are set against the best of them.
+        cues: what the query gave.
+        route: how well each region fits.
+        now: the moment that ages count to.
+        decay_per_day: rate of the recency.
+        cosine_floor: the cosine of two unrelated texts in this embedding space.
+    """
+    fits = {
+        channel: _fits([c.channels.get(channel) for c in candidates], floor=cosine_floor if channel == "dense" else 0.0)
+        for channel in RANKED
+    }
     names = _speakers_named(candidates, cues)
     described: list[Terms] = []
     for position, candidate in enumerate(candidates):
@@ -45,7 +61,6 @@ def describe(candidates: Sequence[Candidate], cues: Cues, route: Route, *, now: 
                 "speaker": float(unit.speaker_name in names),
                 "date": max((time_match(unit, time) for time in cues.times), default=0.0),
                 "entity": _entity_share(unit, cues),
-                "coverage": _coverage(unit, cues),
                 "region": route.scores.get(unit.region, 0.0),
                 "recency": decay(unit.moment, now, per_day=decay_per_day),
                 "importance": unit.importance,
@@ -54,7 +69,7 @@ def describe(candidates: Sequence[Candidate], cues: Cues, route: Route, *, now: 
                 "role": ROLE_WEIGHT[unit.role],
                 "access": math.log1p(min(unit.references, MAX_ACCESS)) / math.log1p(MAX_ACCESS),
                 "outcome": float(unit.episode is not None and bool(unit.episode.outcome)),
-                "failure": float(unit.episode is not None and unit.episode.success is False),
+                "failure": coverage(unit, cues) if unit.episode is not None and unit.episode.success is False else 0.0,
                 "chain": chain_fit(unit, cues, candidates),
             }
         )
@@ -88,9 +103,11 @@ def time_match(unit: MemoryUnit, asked: TimeAnchor) -> float:
 
 def neighbour_fit(candidates: Sequence[Candidate], scores: Sequence[float], *, within_s: float = ADJACENT_S) -> list[float]:
     """For each candidate the best score among those said just before or after it in its session; 0 where there is none."""
-    sessions: dict[str, list[tuple[float, int]]] = {}
+    sessions: dict[tuple[str, str], list[tuple[float, int]]] = {}
     for position, candidate in enumerate(candidates):
-        sessions.setdefault(candidate.unit.session_id, []).append((candidate.unit.moment.timestamp(), position))
+        sessions.setdefault((candidate.unit.owner, candidate.unit.session_id), []).append(
+            (candidate.unit.moment.timestamp(), position)
+        )
     best = [0.0] * len(candidates)
     for told in sessions.values():
         told.sort()
@@ -102,6 +119,16 @@ def neighbour_fit(candidates: Sequence[Candidate], scores: Sequence[float], *, w
                     best[position] = max(best[position], scores[neighbour])
                     best[neighbour] = max(best[neighbour], scores[position])
     return best
+
+
+def conversation_fit(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
+    """For each candidate how well its whole conversation fits: the mean of its best three, set between the worst and the best."""
+    sessions: dict[tuple[str, str], list[float]] = {}
+    for candidate, value in zip(candidates, scores, strict=True):
+        sessions.setdefault((candidate.unit.owner, candidate.unit.session_id), []).append(value)
+    means = {key: sum(sorted(told, reverse=True)[:TELLING]) / TELLING for key, told in sessions.items()}
+    low, span = min(means.values(), default=0.0), max(means.values(), default=0.0) - min(means.values(), default=0.0)
+    return [(means[(c.unit.owner, c.unit.session_id)] - low) / span if span > 0 else 0.0 for c in candidates]
 
 
 def chain_fit(unit: MemoryUnit, cues: Cues, candidates: Sequence[Candidate]) -> float:
@@ -116,14 +143,19 @@ def chain_fit(unit: MemoryUnit, cues: Cues, candidates: Sequence[Candidate]) -> 
     return min(1.0, decided + 0.8 * (1 - place if cues.question is Question.EARLIEST else place))
 
 
-def _min_max(values: Sequence[float | None], *, from_zero: bool) -> list[float]:
+def _fits(values: Sequence[float | None], *, floor: float) -> list[float]:
+    """Scores of one channel between its floor and its best.
+
+    A unit that the channel did not return is at most as good as its last one; a cosine it may well nearly have, shared words it
+    rather has not.
+    """
     known = [value for value in values if value is not None]
-    if not known:
+    high = max(known, default=floor)
+    if high <= floor:
         return [0.0] * len(values)
-    low, high = (0.0 if from_zero else min(known)), max(known)
-    if high <= low:
-        return [float(value is not None and high > 0) for value in values]
-    return [0.0 if value is None else (value - low) / (high - low) for value in values]
+    fits = [max(0.0, (value - floor) / (high - floor)) if value is not None else None for value in values]
+    missing = min(fit for fit in fits if fit is not None) if floor or min(known) < 0 else 0.0
+    return [missing if fit is None else fit for fit in fits]
 
 
 def _speakers_named(candidates: Sequence[Candidate], cues: Cues) -> set[str]:
@@ -140,6 +172,7 @@ def _entity_share(unit: MemoryUnit, cues: Cues) -> float:
     return sum(entity in unit.entities or entity in text for entity in cues.entities) / len(cues.entities)
 
 
-def _coverage(unit: MemoryUnit, cues: Cues) -> float:
+def coverage(unit: MemoryUnit, cues: Cues) -> float:
+    """Share of the query's index terms that a unit holds, with its predecessor."""
     held = set(lexical.terms(lexical.context_text(unit)))
     return sum(topic in held for topic in cues.topics) / len(cues.topics) if cues.topics else 0.0
