@@ -1,0 +1,145 @@
+"""Compare a new unit with what is stored: the same again, an update, or new (SPEC B6, B7, F3).
+
+Pure: decides from units and similarities, changes nothing. Duplicates never cross a region; an update may (a correction takes back a
+decision). A statement that arrives late never retires one that was said after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+from hindsight_langgraph.config import WriteConfig
+from hindsight_langgraph.encoding.heads import Heads
+from hindsight_langgraph.encoding.identity import same_text
+from hindsight_langgraph.encoding.local_extractor import RETRACTION
+from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
+from hindsight_langgraph.encoding.updates import Candidate, update_features
+from hindsight_langgraph.records import MemoryUnit, Record, Status, Triple
+
+_NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+SECOND_UPDATE: Final = 0.80
+"""From which probability one unit replaces a second one besides the likeliest."""
+
+
+class Outcome(StrEnum):
+    """What a comparison comes to."""
+
+    NEW = "new"
+    DUPLICATE = "duplicate"
+    UPDATE = "update"
+    LATE = "late"
+    """Said before what replaced it, and stored as history at once."""
+
+
+class Match(Record):
+    """The decision on one new unit, with its reasons."""
+
+    outcome: Outcome
+    same_as: str | None = None
+    """The stored unit that a duplicate confirms."""
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str | None = None
+    related: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: WriteConfig) -> Match:
+    """Decide on one new unit.
+
+    Args:
+        new: the unit, not yet stored.
+        pool: active units of the same owner that may have to do with it.
+        heads: judge updates that no triple shows.
+        config: thresholds of SPEC B6 and B7, on the scale of `models.embedders.similarity`.
+    """
+    others = [c for c in pool if c.unit.owner == new.owner and c.unit.status is Status.ACTIVE and c.unit.id != new.id]
+    twin = next((c for c in sorted(others, key=lambda c: -c.similarity) if says_the_same(new, c, config=config)), None)
+    related = tuple(
+        c.unit.id for c in sorted(others, key=lambda c: -c.similarity)[: config.link_top] if c.similarity > config.link_cosine
+    )
+    if twin is not None:
+        return Match(outcome=Outcome.DUPLICATE, same_as=twin.unit.id, reasons=("says the same",))
+    later = next((c for c in others if c.unit.moment > new.moment and replaces(c.unit, new)), None)
+    if later is not None:
+        return Match(
+            outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",)
+        )
+    older = [c for c in others if c.unit.moment <= new.moment and not set(c.unit.sources) & set(new.sources[-1:])]
+    by_triple = tuple(c.unit.id for c in older if replaces(new, c.unit))
+    if by_triple:
+        return Match(outcome=Outcome.UPDATE, supersedes=by_triple, related=related, reasons=("same subject and attribute",))
+    likely = _likely_updates(new, older, heads)
+    if likely:
+        ids = tuple(unit_id for unit_id, _ in likely)
+        reasons = tuple(f"update head {odds:.2f}" for _, odds in likely)
+        return Match(outcome=Outcome.UPDATE, supersedes=ids, related=related, reasons=reasons)
+    return Match(outcome=Outcome.NEW, related=related)
+
+
+def says_the_same(new: MemoryUnit, candidate: Candidate, *, config: WriteConfig) -> bool:
+    """Whether a stored unit says what the new one says: entities first (a hard filter), then closeness (SPEC B7)."""
+    old = candidate.unit
+    if old.region is not new.region or old.raw != new.raw or RETRACTION in (*new.tags, *old.tags):
+        return False
+    if new.triple is not None and old.triple is not None:
+        return _key(new.triple) == _key(old.triple)
+    if same_text(new.content) == same_text(old.content):
+        return True
+    if set(new.entities) != set(old.entities) or set(_NUMBER.findall(new.content)) != set(_NUMBER.findall(old.content)):
+        return False
+    return candidate.similarity > config.duplicate_cosine and (new.triple is None) == (old.triple is None)
+
+
+def replaces(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether the triple of a later unit contradicts that of an earlier one (SPEC F3).
+
+    One value at a time: another value replaces. Several at once: only the same value, said with the opposite polarity, does. "I no
+    longer use Vim" also ends (user, editor, Vim): the value is the same and no longer holds, whatever the attribute is called.
+    """
+    if new.triple is None or old.triple is None or QUOTED_CLAIM in (*new.tags, *old.tags):
+        return False
+    one, other = new.triple, old.triple
+    if _folded(one.subject) != _folded(other.subject):
+        return False
+    same_value = _folded(one.value) == _folded(other.value)
+    if one.attribute != other.attribute:
+        return same_value and one.negated and not other.negated and one.attribute != "likes"
+    if one.multi_valued or other.multi_valued:
+        return same_value and one.negated != other.negated
+    if one.negated or other.negated:
+        return same_value and one.negated != other.negated
+    return not same_value
+
+
+def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -> list[tuple[str, float]]:
+    """Ids of the units that the update head says are replaced, likeliest first."""
+    if not older or QUOTED_CLAIM in new.tags:
+        return []
+    rows = update_features(new, older)
+    odds = [next(iter(heads.update.probabilities(row).values())) for row in rows]
+    ranked = sorted(zip(older, odds, strict=True), key=lambda pair: -pair[1])
+    return [
+        (candidate.unit.id, chance)
+        for rank, (candidate, chance) in enumerate(ranked[:2])
+        if chance >= (heads.update.threshold if rank == 0 else SECOND_UPDATE) and _may_replace(new, candidate.unit)
+    ]
+
+
+def _may_replace(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Triples that name different subjects, or two values of one multi-valued attribute, stand side by side."""
+    if new.triple is None or old.triple is None:
+        return True
+    if _folded(new.triple.subject) != _folded(old.triple.subject):
+        return False
+    return not (new.triple.attribute == old.triple.attribute and new.triple.multi_valued and not replaces(new, old))
+
+
+def _key(triple: Triple) -> tuple[str, str, str, bool]:
+    return _folded(triple.subject), triple.attribute, _folded(triple.value), triple.negated
+
+
+def _folded(text: str) -> str:
+    return same_text(text)
