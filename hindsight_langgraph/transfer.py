@@ -15,8 +15,9 @@ import orjson
 
 from hindsight_langgraph.codec import decode_unit, encode_unit
 from hindsight_langgraph.errors import EmbeddingMismatch, StoreCorrupt
-from hindsight_langgraph.ops import Collection, ListOwners, PutUnits, ScanUnits, Where
+from hindsight_langgraph.ops import Collection, ListOwners, LongTermOp, PutUnits, ScanUnits, Where
 from hindsight_langgraph.plan import Op, Plan, ask, drive
+from hindsight_langgraph.ports import LongTermStore
 from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, SparseVector
 
 FORMAT: Final = 1
@@ -62,32 +63,26 @@ def import_lines(lines: Sequence[bytes]) -> Plan[int]:
     return len(parsed)
 
 
-def export_units(run: Callable[[Op[Any]], Any], space: EmbeddingSpace, owners: Sequence[str] | None = None) -> Iterator[bytes]:
-    """Every line of an export of some owners, or of all, page by page.
-
-    Args:
-        run: Answers one request; `store.run`.
-        space: The store's; `store.space`.
-        owners: Whose units; None exports the whole store.
-    """
-    yield header(space)
+def export_units(store: LongTermStore, *, owners: Sequence[str] | None = None) -> Iterator[bytes]:
+    """Every line of an export of some owners, or of the whole store (None), read page by page."""
+    yield header(store.space)
     for collection in _COLLECTIONS:
-        for owner in owners if owners is not None else cast("list[str]", run(ListOwners(collection=collection))):
+        everyone = store.run(ListOwners(collection=collection))
+        for owner in everyone if owners is None else owners:
             cursor: str | None = None
             while True:
-                page = drive(export_page(Where(owners=(owner,)), collection=collection, cursor=cursor), run)
+                page = drive(export_page(Where(owners=(owner,)), collection=collection, cursor=cursor), _running(store))
                 yield from page.lines
                 cursor = page.cursor
                 if cursor is None:
                     break
 
 
-def import_units(run: Callable[[Op[Any]], Any], space: EmbeddingSpace, lines: Iterable[bytes], *, page: int = 256) -> int:
+def import_units(store: LongTermStore, lines: Iterable[bytes], *, page: int = 256) -> int:
     """Write an export into a store, page by page. A run that dies is simply started again.
 
     Args:
-        run: Answers one request; `store.run`.
-        space: The store's; `store.space`.
+        store: Where to.
         lines: As `export_units` gave them, with or without line ends.
         page: Units of one write.
 
@@ -99,11 +94,15 @@ def import_units(run: Callable[[Op[Any]], Any], space: EmbeddingSpace, lines: It
         StoreCorrupt: a line cannot be read; the pages before it are written.
     """
     rest = iter(lines)
-    check_header(next(rest, b""), space)
+    check_header(next(rest, b""), store.space)
     total = 0
-    while some := [line for line in islice(rest, page) if line.strip()]:
-        total += drive(import_lines(some), run)
+    while some := list(islice(rest, page)):
+        total += drive(import_lines([line for line in some if line.strip()]), _running(store))
     return total
+
+
+def _running(store: LongTermStore) -> Callable[[Op[Any]], Any]:
+    return lambda op: store.run(cast("LongTermOp[Any]", op))
 
 
 def check_header(line: bytes, space: EmbeddingSpace) -> None:

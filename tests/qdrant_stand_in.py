@@ -44,6 +44,7 @@ class StandIn(ThreadingHTTPServer):
         self.lock = threading.Lock()
         self.local = QdrantClient(":memory:")
         self.indexes: dict[str, dict[str, Any]] = {}
+        self.created: dict[str, Any] = {}
 
     @property
     def url(self) -> str:
@@ -83,6 +84,7 @@ def _describe(server: StandIn, _body: Any, name: str) -> Any:
 
 def _create(server: StandIn, body: Any, name: str) -> Any:
     request = _parsed(models.CreateCollection, body)
+    server.created[name] = body
     return server.local.create_collection(name, vectors_config=request.vectors, sparse_vectors_config=request.sparse_vectors)
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pytest
@@ -69,14 +70,25 @@ def driver(request: pytest.FixtureRequest, working: WorkingStore, working_backen
         runner.run(working.aclose())
 
 
+@pytest.fixture
+def fast_path(tmp_path: Path) -> Iterator[Path]:
+    """A directory in memory where the system has one: making an embedded store costs some twenty fsyncs."""
+    memory = Path("/dev/shm")  # noqa: S108 (the directory made in it is private)
+    if not memory.is_dir():
+        yield tmp_path
+        return
+    with TemporaryDirectory(prefix="hindsight-test-", dir=memory) as made:
+        yield Path(made)
+
+
 @pytest.fixture(params=["sync", "async"])
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(params=BACKENDS)
-async def bench(request: pytest.FixtureRequest, tmp_path: Path, mode: str) -> AsyncIterator[Bench]:
-    with bench_of(request.param, tmp_path / "store", mode) as opened:
+async def bench(request: pytest.FixtureRequest, fast_path: Path, mode: str) -> AsyncIterator[Bench]:
+    with bench_of(request.param, fast_path / "store", mode) as opened:
         yield opened
         await opened.close()
 

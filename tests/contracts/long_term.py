@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
 from hindsight_langgraph.backends.qdrant_server import QdrantLongTermStore
@@ -69,7 +69,7 @@ class Asker:
     """A store, asked by `run` or by `arun`, so that each test is written once."""
 
     store: Store
-    mode: Literal["sync", "async"]
+    mode: str
 
     async def __call__(self, op: LongTermOp[Reply]) -> Reply:
         if self.mode == "sync":
@@ -91,7 +91,7 @@ class Bench:
 
     backend: str
     path: Path
-    mode: Literal["sync", "async"] = "sync"
+    mode: str = "sync"
     stand_in: StandIn | None = None
     prefix: str = field(default_factory=lambda: f"test-{uuid.uuid4().hex[:12]}")
     opened: list[Asker] = field(default_factory=list)
@@ -129,7 +129,7 @@ def drop_collections(url: str, prefix: str) -> None:
 
 
 @contextmanager
-def bench_of(backend: str, path: Path, mode: Literal["sync", "async"] = "sync") -> Iterator[Bench]:
+def bench_of(backend: str, path: Path, mode: str = "sync") -> Iterator[Bench]:
     if backend == "server":
         with standing_in() as stand_in:
             yield Bench(backend=backend, path=path, mode=mode, stand_in=stand_in)
