@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from hindsight_langgraph.encoding.name_patterns import CHINESE_PERSON, last_name
+from hindsight_langgraph.encoding.name_patterns import CHINESE_PERSON, NO_NAME, last_name
 
 _OPEN: Final = "[\"“‘「『']?"
 _CLOSE: Final = "[\"”’」』']?"
@@ -17,7 +17,7 @@ _ANY: Final = rf"(?:[\"“‘'](?P<quoted>[^\"”’']{{2,40}})[\"”’']|(?P<b
 _PAIR_ENGLISH: Final = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"(?P<name>{_NAME})\s*(?:,|\(|–|—)?\s*(?:who is |which is |is )?(?:(?:also |better |formerly |previously |otherwise |sometimes )?(?:known as|referred to as)|(?:also|sometimes|otherwise) called|aka|a\.k\.a\.|AKA)\s+{_ANY}",
+        rf"(?P<name>{_NAME})(?:\s*[,(–—]\s*|\s+)(?:who is |which is |is )?(?:(?:also |better |formerly |previously |otherwise |sometimes )?(?:known as|referred to as)|(?:also|sometimes|otherwise) called|aka|a\.k\.a\.|AKA)\s+{_ANY}",
         rf"(?P<name>{_NAME})\s+(?:also )?goes by\s+{_ANY}",
         rf"(?P<name>{_NAME})(?:['’]s nickname is|['’]s handle is|['’]s alias is)\s+{_ANY}",
         rf"(?P<name>{_NAME}),? or {_ANY} for short",
@@ -106,4 +106,5 @@ def _person(name: str) -> str:
 
 
 def _is_pair(name: str, alias: str) -> bool:
-    return bool(name) and bool(alias) and name.lower() != alias.lower() and alias.lower() not in _NO_ALIAS and name.lower() not in _NO_ALIAS
+    one, other = name.lower(), alias.lower()
+    return bool(one) and bool(other) and one != other and not {one, other} & (_NO_ALIAS | NO_NAME)

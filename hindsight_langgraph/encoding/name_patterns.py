@@ -9,7 +9,7 @@ from typing import Final
 _WORD: Final = r"[A-ZÀ-Þ][\w&+#]*(?:[.'’-][\w+#]+)*"
 _TITLE: Final = r"(?:Dr|Mr|Mrs|Ms|Miss|Prof|Sir|Lady)\.?"
 _CAPITALS: Final = re.compile(rf"(?<![\w.@/-])(?:{_TITLE} )?{_WORD}(?:(?: (?:of|de|van|von|the|and|&) (?=[A-Z]\w)| )(?!{_TITLE} ){_WORD})*")
-_CODE: Final = re.compile(r"(?<![\w./-])(?:[A-Z]{1,6}-?\d{1,6}[A-Za-z]?|[a-z]+(?:-[a-z0-9]+)*-\d+)(?![\w./-]|%)")
+_CODE: Final = re.compile(r"(?<![\w./-])(?:[A-Z]{1,6}-?\d{1,6}[A-Za-z]?|[a-z]+(?:-[a-z0-9]+)*-\d+)(?![\w-]|[./]\w|%)")
 _NUMBERED: Final = re.compile(r"\b(order|ticket|issue|invoice|case|room|flat|gate|bug|pr|task|job|account|project)\s+(?:no\.?\s*|number\s*|#)?(\d{1,8})\b", re.IGNORECASE)
 _NUMBERED_CHINESE: Final = re.compile(r"(订单|工单|单号|编号)\s*(?:号)?\s*(?:是|为|：|:)?\s*([A-Z]{0,3}\d{2,10})")
 _CODE_SPAN: Final = re.compile(r"`([^`\n]{2,40})`")
@@ -19,7 +19,7 @@ _FOLLOWED_BY_VERB: Final = re.compile(
     r"(?:['’]s\b|\s+(?:is|was|are|were|has|had|will|would|can|can['’]t|does|did|doesn['’]t|didn['’]t|wants?|says?|said|told|asked|called|rang|goes|went|keeps?|needs?|likes?|hates?|moved|runs|ran"
     r"|writes|wrote|joined|left|lives|works|owns|uses|prefers|takes?|took|gets|got|gave|gives|sent|sends|[a-z]+ed)\b)"
 )
-_NO_NAME: Final = frozenset(
+NO_NAME: Final = frozenset(
     "i i'm i'll i've i'd i’m i’ll i’ve i’d ok okay yes no not the a an and but or so if when while that this these those it its it's it’s he she they we you my your our his her their there here what "
     "who why how where which then also as at by for from in into of off on onto out over to up with without about after before because both each either every few more most much many some any all none "
     "nothing something everything anything someone everyone everybody nobody nobody's one two three four five six seven eight nine ten first second third last next let let's let’s please thanks thank sure "
@@ -75,11 +75,11 @@ def _english(text: str) -> Iterator[tuple[int, str]]:
         at, name = match.start(), match[0]
         words = name.split()
         initial = bool(_SENTENCE_START.search(text, 0, at)) or at == 0
-        while words and _plain(words[0]) in _NO_NAME and not (len(words) > 2 and _plain(words[0]) == "the"):
+        while words and _plain(words[0]) in NO_NAME and not (len(words) > 2 and _plain(words[0]) == "the"):
             at += len(words[0]) + 1
             words = words[1:]
             initial = False
-        while words and (_plain(words[-1]) in _NO_NAME or _CODE.fullmatch(words[-1]) or words[-1] in {"and", "of", "&"}):
+        while words and (_plain(words[-1]) in NO_NAME or _CODE.fullmatch(words[-1]) or words[-1] in {"and", "of", "&"}):
             words = words[:-1]
         if not words:
             continue
@@ -93,7 +93,7 @@ def _english(text: str) -> Iterator[tuple[int, str]]:
 
 def _plain(word: str) -> str:
     plain = word.lower().strip(".,'’")
-    return plain if plain in _NO_NAME else re.sub(r"['’]s$", "", plain).split("-")[0] if "-" in plain and plain.split("-")[0] in _TENS else re.sub(r"['’]s$", "", plain)
+    return plain if plain in NO_NAME else re.sub(r"['’]s$", "", plain).split("-")[0] if "-" in plain and plain.split("-")[0] in _TENS else re.sub(r"['’]s$", "", plain)
 
 
 _TENS: Final = frozenset("twenty thirty forty fifty sixty seventy eighty ninety".split())
