@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from hindsight_langgraph.encoding.statement import ExtractionStatus
 from hindsight_langgraph.encoding.scores import parse_score
+from hindsight_langgraph.encoding.statement import ExtractionStatus
 from hindsight_langgraph.ops import Answer
 from hindsight_langgraph.records import Record
 
@@ -269,7 +269,10 @@ def read_fact(item: object) -> Fact | None:
         return None
     named = {_plain(key): inner for key, inner in item.items()}
     fields = {field: named[name] for field, names in _FIELD_NAMES.items() for name in reversed(names) if name in named}
-    texts = {name: _text(fields.get(name)) for name in ("subject", "attribute", "value", "content", "kind", "source", "quote", "time", "replaces")}
+    texts = {
+        name: _text(fields.get(name))
+        for name in ("subject", "attribute", "value", "content", "kind", "source", "quote", "time", "replaces")
+    }
     if not (texts["subject"] and texts["attribute"] and texts["value"]) and not texts["content"]:
         return None
     return Fact(

@@ -90,7 +90,7 @@ class AliasTable:
         for name, alias in stated_aliases(text):
             table = table.link(alias, name)
         for _, name in names_in(text):
-            table = table._titled(normalise(name))
+            table = table.titled(normalise(name))
         return table
 
     def link(self, alias: str, name: str) -> Self:
@@ -115,8 +115,8 @@ class AliasTable:
     def _replaced(self, learned: Mapping[str, str]) -> Self:
         return type(self)(learned, seen=self.seen)
 
-    def _titled(self, key: str) -> Self:
-        """"Mr Chen" makes "chen" mean him, and "Dr Chen" too; a Mrs Chen is another person, and then plain "chen" is nobody."""
+    def titled(self, key: str) -> Self:
+        """The table after "Mr Chen": "chen" means him, and "Dr Chen" too; a Mrs Chen is another person, and then "chen" is nobody."""
         match = _TITLED.match(key)
         if not match or key in self.learned:
             return self
@@ -156,7 +156,9 @@ def _known(text: str, known: AliasTable) -> list[tuple[int, int, str]]:
         for last in range(min(len(tokens), index + _LONGEST_ALIAS) - 1, index - 1, -1):
             start, end = tokens[index].start(), tokens[last].end()
             key = normalise(text[start:end])
-            if known.knows(key) and not (key in NEED_CAPITAL and text[start].islower() and key not in known.seen and key not in known.learned):
+            if known.knows(key) and not (
+                key in NEED_CAPITAL and text[start].islower() and key not in known.seen and key not in known.learned
+            ):
                 found.append((start, start - end, known.resolve(key)))
                 index = last
                 break

@@ -71,7 +71,11 @@ def resolve_references(value: object, *, shown: Sequence[str], steps: int = 0) -
 
 
 def _plain_keys(value: object) -> dict[str, Any]:
-    return {re.sub(r"[\s_-]+", " ", str(key)).strip().lower(): inner for key, inner in value.items()} if isinstance(value, dict) else {}
+    return (
+        {re.sub(r"[\s_-]+", " ", str(key)).strip().lower(): inner for key, inner in value.items()}
+        if isinstance(value, dict)
+        else {}
+    )
 
 
 def _list(value: object, names: Sequence[str]) -> Sequence[object]:

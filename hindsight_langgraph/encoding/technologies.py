@@ -30,9 +30,35 @@ def _spellings(word: str) -> tuple[str, ...]:
 
 
 BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
-    {spelling: group.split()[0].replace("-", " ") if group.split()[0] not in {"scikit-learn"} else group.split()[0] for group in _GROUPS for word in group.split() for spelling in _spellings(word)}
+    {
+        spelling: group.split()[0].replace("-", " ") if group.split()[0] != "scikit-learn" else group.split()[0]
+        for group in _GROUPS
+        for word in group.split()
+        for spelling in _spellings(word)
+    }
 )
 """Key of a name → id."""
 
-NEED_CAPITAL: Final = frozenset({"express", "rust", "swift", "java", "windows", "helm", "react", "flask", "vue", "rails", "angular", "elastic", "compose", "dynamo", "torch", "argo", "snowflake", "kube"})
+NEED_CAPITAL: Final = frozenset(
+    {
+        "express",
+        "rust",
+        "swift",
+        "java",
+        "windows",
+        "helm",
+        "react",
+        "flask",
+        "vue",
+        "rails",
+        "angular",
+        "elastic",
+        "compose",
+        "dynamo",
+        "torch",
+        "argo",
+        "snowflake",
+        "kube",
+    }
+)
 """Keys that are everyday words as well: found only when written with a capital letter."""

@@ -91,11 +91,15 @@ def test_bare_strings_are_rejected_and_never_a_silent_success() -> None:
 
 
 def test_good_items_survive_their_bad_neighbours() -> None:
-    parsed = parse_facts(Answer(text='{"facts":[{"subject":"user","attribute":"team","value":"Kite"},{"subject":"user"},null,7]}'))
+    parsed = parse_facts(
+        Answer(text='{"facts":[{"subject":"user","attribute":"team","value":"Kite"},{"subject":"user"},null,7]}')
+    )
     assert (parsed.status, len(parsed.facts), parsed.rejected) == (ExtractionStatus.PARTIAL, 1, 3)
 
 
-@pytest.mark.parametrize("text", ["{}\n \n \n\n", "", "  ", "null", "[[]]", '{"note":"nothing"}', "I found nothing to remember.", "[" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["{}\n \n \n\n", "", "  ", "null", "[[]]", '{"note":"nothing"}', "I found nothing to remember.", "[" * 50_000]
+)
 def test_an_answer_without_a_list_of_facts_is_a_failure(text: str) -> None:
     assert parse_facts(Answer(text=text, finish_reason="stop")).status is ExtractionStatus.FAILED
 
@@ -105,7 +109,9 @@ def test_no_answer_at_all_is_a_failure() -> None:
 
 
 def test_an_answer_in_the_reasoning_field_is_read() -> None:
-    assert _triples("", reasoning='{"facts":[{"subject":"user","attribute":"city","value":"Porto"}]}') == [("user", "city", "Porto")]
+    assert _triples("", reasoning='{"facts":[{"subject":"user","attribute":"city","value":"Porto"}]}') == [
+        ("user", "city", "Porto")
+    ]
 
 
 CUT = '{"facts":[{"subject":"user","attribute":"city","value":"Porto"},{"subject":"user","attribute":"job","value":"night nur'
@@ -158,7 +164,11 @@ def test_no_answer_raises(text: str) -> None:
     assert parsed.facts or parsed.status is not ExtractionStatus.OK_WITH_FACTS
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
 def test_json_that_is_whole_is_read_back(value: object) -> None:
     text = json.dumps({"facts": [value]})
     assert read_json(f"Here: {text} done") == ({"facts": [value]}, True)
@@ -194,12 +204,18 @@ def test_invented_records_and_steps_are_skipped_and_counted() -> None:
         "links": [{"cause": 7, "effect": 0}, {"cause": 1, "effect": 1}],
     }
     resolved = resolve_references(answer, shown=["m0", "m1"], steps=3)
-    assert [(c.action, c.target, c.fact.value if c.fact else None) for c in resolved.changes] == [("keep", "m1", None), ("add", None, "rowing")]
+    assert [(c.action, c.target, c.fact.value if c.fact else None) for c in resolved.changes] == [
+        ("keep", "m1", None),
+        ("add", None, "rowing"),
+    ]
     assert (resolved.links, resolved.skipped) == ((), 4)
 
 
 def test_what_was_shown_is_resolved_to_its_real_id() -> None:
-    answer = {"memory": [{"event": "UPDATE", "id": "[0]", "fact": {"content": "lives in Nice"}}, {"event": "DELETE", "id": "1"}], "links": [{"cause": "0", "effect": 2}]}
+    answer = {
+        "memory": [{"event": "UPDATE", "id": "[0]", "fact": {"content": "lives in Nice"}}, {"event": "DELETE", "id": "1"}],
+        "links": [{"cause": "0", "effect": 2}],
+    }
     resolved = resolve_references(answer, shown=["m0", "m1"], steps=3)
     assert [(c.action, c.target) for c in resolved.changes] == [("update", "m0"), ("delete", "m1")]
     assert resolved.links == (Link(cause=0, effect=2),)

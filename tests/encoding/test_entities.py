@@ -43,7 +43,7 @@ STATED = [
     ("Harbour Management System (HMS for short) is slow", "HMS", "harbour management system"),
     ("By Bluebird I mean Project Halcyon.", "Bluebird", "project halcyon"),
     ("Quill and Ferret are the same service.", "Quill", "ferret"),
-    ("My agent is Corin, but in my notes I just write \"the old fox\".", "old fox", "corin"),
+    ('My agent is Corin, but in my notes I just write "the old fox".', "old fox", "corin"),
     ("Colleagues call Benedikt Ben.", "Ben", "benedikt"),
     ("Sable's nickname is Blackie", "Blackie", "sable"),
     ("财务归李姐管，大家都叫她小李姐", "小李姐", "李姐"),
