@@ -93,12 +93,16 @@ def _repair(request: Complete, reply: Answer, reason: str, *, cut: bool) -> Comp
 def _read(group: Sequence[Piece], parsed: Parsed, scope: Scope, secrets: Sequence[str]) -> Extraction:
     """The statements of one answer; a fact that no shown turn said is counted as rejected (CASES O06)."""
     statements = [
-        statement for fact in parsed.facts if (statement := _statement(_scrubbed(fact, secrets), group, scope.timezone)) is not None
+        statement
+        for fact in parsed.facts
+        if (statement := _statement(_scrubbed(fact, secrets), group, scope.timezone)) is not None
     ]
     unusable = len(parsed.facts) - len(statements)
     status, reason = parsed.status, parsed.reason
     if unusable:
-        reason = "; ".join(filter(None, [reason, f"{unusable} items name no turn that was shown, or credit the user with another's words"]))
+        reason = "; ".join(
+            filter(None, [reason, f"{unusable} items name no turn that was shown, or credit the user with another's words"])
+        )
         status = ExtractionStatus.PARTIAL if statements else ExtractionStatus.FAILED
     return Extraction(statements=tuple(statements), status=status, rejected=parsed.rejected + unusable, reason=reason)
 
@@ -126,7 +130,9 @@ def _statement(fact: Fact, group: Sequence[Piece], timezone: str) -> Statement |
         return None  # advice is no habit of the one who was advised (CASES O08)
     triple = None
     if subject and fact.attribute and fact.value:
-        triple = Triple(subject=subject, attribute=fact.attribute, value=fact.value, negated=fact.negated, multi_valued=fact.multi_valued)
+        triple = Triple(
+            subject=subject, attribute=fact.attribute, value=fact.value, negated=fact.negated, multi_valued=fact.multi_valued
+        )
     content = fact.content or f"{subject} {fact.attribute}: {'not ' if fact.negated else ''}{fact.value}"
     ordering = is_instruction_to_assistant(fact.quote) or is_instruction_to_assistant(content)
     return Statement(
@@ -177,7 +183,11 @@ def _joined(readings: Sequence[Extraction]) -> Extraction:
     reason = "; ".join(dict.fromkeys(reading.reason for reading in readings if reading.reason))
     unsettled = any(reading.status in {ExtractionStatus.FAILED, ExtractionStatus.PARTIAL} for reading in readings)
     if unsettled:
-        status = ExtractionStatus.PARTIAL if any(reading.status is not ExtractionStatus.FAILED for reading in readings) else ExtractionStatus.FAILED
+        status = (
+            ExtractionStatus.PARTIAL
+            if any(reading.status is not ExtractionStatus.FAILED for reading in readings)
+            else ExtractionStatus.FAILED
+        )
     else:
         status = ExtractionStatus.OK_WITH_FACTS if statements else ExtractionStatus.OK_NOTHING
     return Extraction(statements=statements, status=status, rejected=sum(reading.rejected for reading in readings), reason=reason)

@@ -16,20 +16,121 @@ Replace = Callable[[re.Match[str]], str | None]
 _QUOTE: Final = "\"'“”‘’`「」『』"
 _VALUE: Final = rf"(?P<open>[{_QUOTE}]?)(?P<value>(?!\[redacted\])[^\s，。；、！？）】」』“”<>]{{3,}})"
 _NAME: Final = (
-    r"(?:pass(?:word|wd|phrase|code)s?|pwd|(?:client|app|api|shared|webhook|signing)[ _-]?secret|secret[ _-]?(?:access[ _-]?)?key|secret(?=\s*[=:：])"
-    r"|(?:api|access|auth|private|encryption|licen[cs]e|account|service|ssh|root)[ _-]?key|(?:(?:access|auth|bearer|refresh|session|bot|api|id)[ _-]?)?token"
+    r"(?:pass(?:word|wd|phrase|code)s?|pwd|(?:client|app|api|shared|webhook|signing)[ _-]?secret|secret[ _-]?"
+    r"(?:access[ _-]?)?key|secret(?=\s*[=:：])"
+    r"|(?:api|access|auth|private|encryption|licen[cs]e|account|service|ssh|root)[ _-]?key|(?:(?:access|auth|bearer"
+    r"|refresh|session|bot|api|id)[ _-]?)?token"
     r"|credentials?|登录密码|密码|口令|密钥|令牌|私钥|验证码|授权码)"
 )
 _BEFORE_NAME: Final = r"(?<![a-z])(?:[a-z0-9]+[_.-])*"
 _PROSE_LINK: Final = (
-    r"(?:\s+(?:for|of|on|to|at|in)\s+[\w .'’@/-]{1,40}?)?\s*(?:(?:\b(?:is|was|got|has been)\s+)?\b(?:changed|set|reset|updated|equal)\s+to\b|\bis\b|\bwas\b|['’]s\b(?=\s)|=>|->|是|为|改成了?|换成了?|改为|设成了?|设为)"
+    r"(?:\s+(?:for|of|on|to|at|in)\s+[\w .'’@/-]{1,40}?)?\s*(?:(?:\b(?:is|was|got|has been)\s+)?\b(?:changed|set"
+    r"|reset|updated|equal)\s+to\b|\bis\b|\bwas\b|['’]s\b(?=\s)|=>|->|是|为|改成了?|换成了?|改为|设成了?|设为)"
     r"(?:\s+(?:now|still|just))?\s*[:：]?\s*"
 )
 _STATES: Final = frozenset(
-    "a all also an and any as at available been blank by changed compromised correct customary different empty encrypted expired fine for from gone "
-    "good hashed here hidden i if in incorrect invalid it just kept leaked long lost mandatory missing my needed never new no none not now null off ok okay "
-    "old on only optional our out private public required reset revoked right rotated safe same secret secure set shared short still stored strong that "
-    "the their there this to too true false undefined unchanged unknown unset up valid very weak what where with wrong yes your yours".split()
+    [
+        "a",
+        "all",
+        "also",
+        "an",
+        "and",
+        "any",
+        "as",
+        "at",
+        "available",
+        "been",
+        "blank",
+        "by",
+        "changed",
+        "compromised",
+        "correct",
+        "customary",
+        "different",
+        "empty",
+        "encrypted",
+        "expired",
+        "fine",
+        "for",
+        "from",
+        "gone",
+        "good",
+        "hashed",
+        "here",
+        "hidden",
+        "i",
+        "if",
+        "in",
+        "incorrect",
+        "invalid",
+        "it",
+        "just",
+        "kept",
+        "leaked",
+        "long",
+        "lost",
+        "mandatory",
+        "missing",
+        "my",
+        "needed",
+        "never",
+        "new",
+        "no",
+        "none",
+        "not",
+        "now",
+        "null",
+        "off",
+        "ok",
+        "okay",
+        "old",
+        "on",
+        "only",
+        "optional",
+        "our",
+        "out",
+        "private",
+        "public",
+        "required",
+        "reset",
+        "revoked",
+        "right",
+        "rotated",
+        "safe",
+        "same",
+        "secret",
+        "secure",
+        "set",
+        "shared",
+        "short",
+        "still",
+        "stored",
+        "strong",
+        "that",
+        "the",
+        "their",
+        "there",
+        "this",
+        "to",
+        "too",
+        "true",
+        "false",
+        "undefined",
+        "unchanged",
+        "unknown",
+        "unset",
+        "up",
+        "valid",
+        "very",
+        "weak",
+        "what",
+        "where",
+        "with",
+        "wrong",
+        "yes",
+        "your",
+        "yours",
+    ]
 )
 _HOLDER: Final = re.compile(r"^(?:\$\{?|\{\{|%\(|<|os\.|process\.|env\b|getenv|\*{3,}|x{4,}$|\.{3}|…|your[_-])", re.IGNORECASE)
 
@@ -57,8 +158,12 @@ def _is_secret(value: str, match: re.Match[str], *, prose: bool) -> bool:
         return False  # a count of tokens
     if not prose or match["open"] or re.search(r"\d", value) or _looks_random(value):
         return True
-    ends_clause = re.match(r"\s*(?:$|[.,;!?\n，。；！？)]|(?:and|but|so|for|please|don['’]t)\b)", match.string[match.start("value") + len(value) :])
-    return bool(ends_clause) and name.startswith(("pass", "pwd", "密码", "口令")) and not word.endswith(("ed", "ing", "able", "ly"))
+    ends_clause = re.match(
+        r"\s*(?:$|[.,;!?\n，。；！？)]|(?:and|but|so|for|please|don['’]t)\b)", match.string[match.start("value") + len(value) :]
+    )
+    return (
+        bool(ends_clause) and name.startswith(("pass", "pwd", "密码", "口令")) and not word.endswith(("ed", "ing", "able", "ly"))
+    )
 
 
 def _looks_random(value: str) -> bool:
@@ -115,10 +220,14 @@ def _random(match: re.Match[str]) -> str | None:
 
 
 _KEYS: Final = (
-    r"sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}"
-    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA|AGPA|AROA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{20,}"
-    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|lsv2_[a-z]{2}_[A-Za-z0-9_]{20,}"
-    r"|dop_v1_[a-f0-9]{40,}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{30,}|tok_[A-Za-z0-9_]{10,}|gsk_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{30,}|tvly-[A-Za-z0-9-]{20,}"
+    r"sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{20,}"
+    r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}"
+    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA|AGPA|AROA)[0-9A-Z]{16}"
+    r"|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{20,}"
+    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
+    r"|lsv2_[a-z]{2}_[A-Za-z0-9_]{20,}"
+    r"|dop_v1_[a-f0-9]{40,}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{30,}|tok_[A-Za-z0-9_]{10,}|gsk_[A-Za-z0-9]{20,}"
+    r"|r8_[A-Za-z0-9]{30,}|tvly-[A-Za-z0-9-]{20,}"
     r"|AGE-SECRET-KEY-[0-9A-Z]{20,}|\d{8,10}:AA[A-Za-z0-9_-]{30,}|key-[0-9a-f]{32}|LTAI[A-Za-z0-9]{12,}|AKID[A-Za-z0-9]{13,}"
 )
 
@@ -150,7 +259,8 @@ _RULES: Final = (
 
 
 _HINT: Final = re.compile(
-    r"pass|pwd|secret|key|token|credential|authori|bearer|cookie|pin\b|pin\s*码|cv[vc]|密|口令|令牌|私钥|验证码|授权码|:\S*@|[?&]\w+=|-u\s|--\w|[A-Za-z0-9+/_.:-]{14,}|\d[\d -]{11,}",
+    r"pass|pwd|secret|key|token|credential|authori|bearer|cookie|pin\b|pin\s*码|cv[vc]|密|口令|令牌|私钥|验证码"
+    r"|授权码|:\S*@|[?&]\w+=|-u\s|--\w|[A-Za-z0-9+/_.:-]{14,}|\d[\d -]{11,}",
     re.IGNORECASE,
 )
 """What every rule needs somewhere; most texts have none of it (5 times the speed)."""

@@ -135,7 +135,9 @@ def _ways(model: BaseChatModel) -> tuple[Way, ...]:
 
 def _refuses_the_way(error: Exception) -> bool:
     """A request that the server calls malformed, or a model class that has no such setting."""
-    return getattr(error, "status_code", None) in {400, 404, 422} or isinstance(error, TypeError | NotImplementedError | ValueError)
+    return getattr(error, "status_code", None) in {400, 404, 422} or isinstance(
+        error, TypeError | NotImplementedError | ValueError
+    )
 
 
 def _cut_answer(error: Exception) -> Answer | None:
@@ -154,7 +156,11 @@ def _answer(said: Any) -> Answer:
     if isinstance(said, dict) and "raw" in said:  # a tool call: the parsed arguments stand for the text
         raw = _answer(said["raw"])
         parsed = said.get("parsed")
-        return raw if parsed is None else Answer(text=json.dumps(parsed, ensure_ascii=False), finish_reason=raw.finish_reason, reasoning=raw.reasoning)
+        return (
+            raw
+            if parsed is None
+            else Answer(text=json.dumps(parsed, ensure_ascii=False), finish_reason=raw.finish_reason, reasoning=raw.reasoning)
+        )
     if said is None:
         return Answer(text="")
     content = getattr(said, "content", said)
@@ -191,14 +197,18 @@ def chat_from_spec(spec: str, config: HindsightConfig, *, timeout_s: float = 60.
     """
     provider, _, name = spec.partition(":")
     if provider != "openai" or not name:
-        raise ConfigError(f"chat model {spec!r} is not of the form 'openai:MODEL'; for another provider pass LangChainChat(model)")
+        raise ConfigError(
+            f"chat model {spec!r} is not of the form 'openai:MODEL'; for another provider pass LangChainChat(model)"
+        )
     from langchain_openai import ChatOpenAI
     from openai import OpenAIError
     from pydantic import SecretStr
 
     key = SecretStr(config.openai_api_key) if config.openai_api_key else None
     try:
-        model = ChatOpenAI(model=name, api_key=key, base_url=config.openai_base_url, timeout=timeout_s, max_retries=1, temperature=0)
+        model = ChatOpenAI(
+            model=name, api_key=key, base_url=config.openai_base_url, timeout=timeout_s, max_retries=1, temperature=0
+        )
     except OpenAIError as error:
         raise ConfigError(f"chat model {spec!r} needs an API key: set OPENAI_API_KEY or HINDSIGHT_OPENAI_API_KEY") from error
     return LangChainChat(model, max_concurrency=max_concurrency, timeout_s=timeout_s)
