@@ -67,7 +67,9 @@ def _folds(size: int, rng: random.Random) -> list[tuple[list[int], list[int]]]:
 
 def _report(right: dict[str, list[bool]], languages: list[str]) -> dict[str, float]:
     share: Callable[[str, str | None], float] = lambda name, lang: round(
-        sum(r for r, own in zip(right[name], languages, strict=True) if lang in (None, own)) / sum(lang in (None, own) for own in languages), 4
+        sum(r for r, own in zip(right[name], languages, strict=True) if lang in (None, own))
+        / sum(lang in (None, own) for own in languages),
+        4,
     )
     return {
         "accuracy": share("head", None),

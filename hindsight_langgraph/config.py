@@ -60,6 +60,11 @@ class RecallConfig(Section):
     max_items: int = Field(default=5, ge=0)
     max_tokens: int = Field(default=500, ge=0)
     first_items: int = Field(default=3, ge=0)
+    entity_filter: bool = False
+    """True drops every unit that shares no entity with a query that names one (SPEC D7); False lets the entity weigh only: measured,
+    the strict filter loses four points of the expected memories, since not every name is caught on both sides."""
+    abstain: bool = True
+    """False injects the best candidates even if nothing says that they answer."""
     dynamic_cut: bool = True
     """False keeps as many as `max_items` whatever their scores (SPEC D6 off)."""
     cut_max: int = Field(default=10, ge=1)

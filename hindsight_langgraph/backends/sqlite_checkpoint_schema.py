@@ -46,7 +46,9 @@ def mapped_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _error_of(error, path) from error
     except OSError as error:
-        raise StoreUnavailable(f"the checkpoints in {path} cannot be opened: {error}; check the directory and its rights") from error
+        raise StoreUnavailable(
+            f"the checkpoints in {path} cannot be opened: {error}; check the directory and its rights"
+        ) from error
     except UnicodeEncodeError as error:
         raise StoreRejected(f"a thread, namespace or task id is not valid Unicode: {error}") from error
 

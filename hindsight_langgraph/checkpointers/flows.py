@@ -102,9 +102,7 @@ class Flows:
                 run_id=str(full_metadata.get("run_id") or ""),
                 body=pack_checkpoint(self.codec, checkpoint, full_metadata, refs),
             )
-            request = PutCheckpoint(
-                thread=thread, row=row, objects=out.objects, needs=out.wanted(), ttl_s=self._lifetime.ttl_s
-            )
+            request = PutCheckpoint(thread=thread, row=row, objects=out.objects, needs=out.wanted(), ttl_s=self._lifetime.ttl_s)
             if (yield from ask(request)):
                 self.codec.remember(thread, out)
                 document = Document(row=row, checkpoint=checkpoint, metadata=full_metadata, refs=refs)

@@ -60,7 +60,11 @@ def with_chains(checkpoints: Checkpoints, wanted: Iterable[Address]) -> set[Addr
 
 
 def sweep(
-    thread: str, content: ThreadContent, checkpoints: Checkpoints, keep: Collection[Address], write_refs: Callable[[Address], list[bytes]]
+    thread: str,
+    content: ThreadContent,
+    checkpoints: Checkpoints,
+    keep: Collection[Address],
+    write_refs: Callable[[Address], list[bytes]],
 ) -> Sweep | None:
     """The request that drops everything but `keep` and what it refers to; None when there is nothing to drop.
 
@@ -68,7 +72,9 @@ def sweep(
     """
     newest = max((checkpoint_id for _, checkpoint_id in checkpoints), default="")
     drop_rows = tuple(address for address in checkpoints if address not in keep)
-    kept_writes = [address for address in content.writes if address in keep or (address not in checkpoints and address[1] > newest)]
+    kept_writes = [
+        address for address in content.writes if address in keep or (address not in checkpoints and address[1] > newest)
+    ]
     drop_writes = tuple(address for address in content.writes if address not in set(kept_writes))
     refs = [ref for address in keep for ref in checkpoints[address].refs.values()]
     refs += [ref for address in kept_writes for ref in write_refs(address)]

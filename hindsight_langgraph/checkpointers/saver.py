@@ -177,9 +177,7 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         """Keep the newest checkpoint of each namespace ("keep_latest", with what its delta channels need), or nothing ("delete")."""
         self._run(self._flows.prune(thread_ids, strategy))
 
-    def get_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
+    def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
         """Writes of ancestors for delta channels, in a few round trips however long the chain is."""
         return self._run(self._flows.delta_history(config, channels))
 

@@ -13,6 +13,7 @@ from hindsight_langgraph.ops import Embed, Probe, SearchUnits
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import channels, cues, cut, digest, inject, score
+from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
@@ -29,6 +30,8 @@ class RecallTools:
     counter: TokenCounter = estimate_tokens
     aliases: AliasTable = field(default_factory=AliasTable)
     """The user's entity aliases."""
+    abstention: AbstentionHead | None = None
+    """Tells when nothing found is an answer; None leaves it to the rules."""
     head: RouteHead | None = None
     """Classifies queries by region; None leaves it to the rules."""
     cosine_floor: float = 0.0
@@ -79,9 +82,11 @@ def recall_units(
         channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
     )
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
-    chosen, below = cut.select(kept, config, limit=config.max_items)
+    abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""
+    chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items)
+    below += [cut.dropped(k, Stage.ABSTAIN, abstained) for k in kept if abstained]
     recollection = Recollection(
-        query=query, at=now, as_of=as_of, cues=read, route=way, items=tuple(_item(k) for k in chosen), dropped=(*dropped, *below), degraded=(*degraded, *more)
+        query=query, at=now, as_of=as_of, cues=read, route=way, items=tuple(_item(k) for k in chosen), dropped=(*dropped, *below), abstained=abstained, degraded=(*degraded, *more)
     )  # fmt: skip
     return write_out(recollection, config=config, counter=tools.counter)
 
