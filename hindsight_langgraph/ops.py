@@ -346,18 +346,21 @@ class ListOwners(LongTermOp[list[str]]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StaleUnits(LongTermOp[list[IndexedUnit]]):
-    """Units whose vectors come from an older embedding space, of any owner, without their embedding (SPEC A11)."""
+class UnembeddedUnits(LongTermOp[list[IndexedUnit]]):
+    """Units of any owner that have no embedding of the present space (SPEC A11), for maintenance.
+
+    They are in an older space, or were stored while the model was down. Each comes with its word vectors and `dense` None.
+    """
 
     limit: int = 64
     collection: Collection = "live"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MoveUnits(LongTermOp[int]):
-    """Bring units from an older embedding space into the present one, with the new embedding that each carries (SPEC A11).
+class AttachEmbeddings(LongTermOp[int]):
+    """Give units the embedding that each carries, bringing those of an older space into the present one (SPEC A11).
 
-    A unit that was revised, replaced or deleted since it was read is left as it is now. Reply: how many were moved.
+    A unit that was revised, replaced or deleted since it was read is left as it is now. Reply: how many were embedded.
     """
 
     units: tuple[IndexedUnit, ...]

@@ -15,7 +15,7 @@ from typing import Any, Final
 from hindsight_langgraph.backlog import Backlog
 from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreUnavailable
 from hindsight_langgraph.ops import BackgroundOp, Complete, Embed, Keep, Later, LongTermOp, Notify, Settle, TakeKept, WorkingOp
-from hindsight_langgraph.plan import Op, drive
+from hindsight_langgraph.plan import Op, Plan, drive
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, WorkingStore
 from hindsight_langgraph.writer import Writer
 
@@ -134,7 +134,7 @@ class Runtime:
     def _in_process(self, op: BackgroundOp[Any]) -> Any:
         match op:
             case Later(owner=owner, plan=plan):
-                return self.writer.submit(owner, lambda: drive(plan(), self.answer))
+                return self.writer.submit(owner, lambda: self._in_background(plan))
             case Keep(scope=scope, turns=turns):
                 return self.backlog.keep(scope, turns)
             case TakeKept(owner=owner):
@@ -143,6 +143,12 @@ class Runtime:
                 return self._notify(event)
             case _:
                 raise CallError(f"no port answers {type(op).__name__}")
+
+    def _in_background(self, plan: Callable[[], Plan[object]]) -> None:
+        try:
+            drive(plan(), self.answer)
+        except DOWN as error:  # the outage was warned of; what was to be written waits
+            logger.debug("background work waits: %s", error)
 
     def _notify(self, event: object) -> None:
         for listener in self.listeners:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -84,15 +84,6 @@ def show_answer(console: Console, question: Question, recollection: Recollection
         )
     for reason in recollection.degraded:
         table.add_row("", *("" for _ in TERMS), "degraded", reason)
-    title = f"{'✔' if right else '✘'} {question.question}"
-    subtitle = f"{answer}  [{recollection.tokens} tokens injected]"
-    console.print(
-        Panel(
-            table,
-            title=Text(title),
-            subtitle=Text(subtitle),
-            title_align="left",
-            subtitle_align="left",
-            border_style="green" if right else "red",
-        )
-    )
+    title = Text(f"{'✔' if right else '✘'} {question.question}")
+    said = Text(f"\n{answer}", style="bold").append(f"  [{recollection.tokens} tokens injected]", style="not bold dim")
+    console.print(Panel(Group(table, said), title=title, title_align="left", border_style="green" if right else "red"))

@@ -34,6 +34,8 @@ _SYNONYMS: Final[dict[str, str]] = {
     }.items()
     for name in names.split()
 }
+CANONICAL: Final = frozenset(_SYNONYMS.values())
+"""Attributes that are known by one slug in both languages."""
 _OPPOSITES: Final[dict[str, str]] = dict.fromkeys(
     [
         "dislikes",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from hindsight_langgraph.encoding.attributes import USER, canonical
-from hindsight_langgraph.encoding.entities import AliasTable
+from hindsight_langgraph.encoding.entities import AliasTable, normalise
 from hindsight_langgraph.encoding.identity import unit_id
 from hindsight_langgraph.encoding.orders import is_instruction_to_assistant
 from hindsight_langgraph.encoding.score import base_importance, tier_of
@@ -98,7 +98,10 @@ def raw_unit(turn: Turn, *, previous: Turn | None, scope: Scope, now: datetime) 
 
 def _normal(triple: Triple, aliases: AliasTable) -> Triple:
     named = canonical(triple)
-    return named if named.subject == USER else named.model_copy(update={"subject": aliases.resolve(named.subject)})
+    subject = aliases.resolve(named.subject)
+    if named.subject == USER or subject == normalise(named.subject):  # no other name is known: it stays as it was written
+        return named
+    return named.model_copy(update={"subject": subject})
 
 
 def _said_in(source_text: str, turn: Turn) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hindsight_langgraph.encoding.assertions import triples
+from hindsight_langgraph.encoding.attributes import CANONICAL, USER
 from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.ellipsis import Reading, read
 from hindsight_langgraph.encoding.entities import AliasTable, find_entities
@@ -21,7 +22,7 @@ from hindsight_langgraph.encoding.split import clip, segments, sentences
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM, Extraction, ExtractionStatus, Statement
 from hindsight_langgraph.encoding.times import event_anchor, find_times
 from hindsight_langgraph.plan import Plan
-from hindsight_langgraph.records import Kind, Precision, Role, Scope, Turn
+from hindsight_langgraph.records import Kind, Precision, Role, Scope, Triple, Turn
 
 RETRACTION: Final = "retraction"
 """Tag of a statement that asks to forget, or takes back, what was said before."""
@@ -31,9 +32,9 @@ CONFIDENCE_WORDS: Final = 0.70
 CONFIDENCE_HEARSAY: Final = 0.50
 TOOL_CHARS: Final = 300
 
-_EVENTS: Final = frozenset(
-    {"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"}
-)
+_TASTES: Final = frozenset({"likes", "uses", "drinks", "eats"})
+"""Attributes that say what someone prefers; tools that someone uses count (SPEC B3)."""
+_EVENTS: Final = frozenset({"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"})
 """Cues of a sentence that must not be lost when its neighbours become triples."""
 _KEEP_IN_MIND: Final = re.compile(r"\b(?:don't|do not|never|won't|didn't) forget\b|别忘|不要忘|不会忘|没忘", re.IGNORECASE)
 
@@ -118,15 +119,27 @@ def _with_triples(base: Statement, segment: str) -> list[Statement]:
     found = triples(segment)
     if not found:
         return [base]
-    if len({sentence for sentence, _ in found}) == 1 and len(found) == 1:
-        return [base.model_copy(update={"triple": found[0][1], "confidence": max(base.confidence, CONFIDENCE_TRIPLE)})]
+    confidence = max(base.confidence, CONFIDENCE_TRIPLE)
+    if len(found) == 1:
+        sentence, triple = found[0]
+        kind = _kind_of(triple) if sentence == segment.strip() else None
+        return [base.model_copy(update={"triple": triple, "confidence": confidence, "kind": kind or base.kind})]
     statements = [
-        base.model_copy(update={"content": sentence, "triple": triple, "confidence": max(base.confidence, CONFIDENCE_TRIPLE)})
+        base.model_copy(
+            update={"content": sentence, "triple": triple, "confidence": confidence, "kind": _kind_of(triple) or base.kind}
+        )
         for sentence, triple in found
     ]
     said = {sentence for sentence, _ in found}
     rest = " ".join(s.strip() for s in sentences(segment) if s.strip() not in said and cues(s) & _EVENTS)
     return [*statements, base.model_copy(update={"content": rest})] if rest else statements
+
+
+def _kind_of(triple: Triple) -> Kind | None:
+    """The kind that a triple settles by its attribute; what someone else likes is a fact about them."""
+    if triple.attribute in _TASTES:
+        return Kind.PREFERENCE if triple.subject == USER else Kind.FACT
+    return Kind.FACT if triple.attribute in CANONICAL else None
 
 
 def _with_dates(content: str, turn: Turn, scope: Scope) -> str:

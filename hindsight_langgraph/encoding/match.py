@@ -16,7 +16,7 @@ from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.encoding.identity import same_text
 from hindsight_langgraph.encoding.local_extractor import RETRACTION
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import Candidate, update_features
+from hindsight_langgraph.encoding.updates import Candidate, stand_side_by_side, update_features
 from hindsight_langgraph.records import MemoryUnit, Record, Status, Triple
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -64,10 +64,8 @@ def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: W
         return Match(outcome=Outcome.DUPLICATE, same_as=twin.unit.id, reasons=("says the same",))
     later = next((c for c in others if c.unit.moment > new.moment and replaces(c.unit, new)), None)
     if later is not None:
-        return Match(
-            outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",)
-        )
-    older = [c for c in others if c.unit.moment <= new.moment and not set(c.unit.sources) & set(new.sources[-1:])]
+        return Match(outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",))
+    older = [c for c in others if c.unit.moment <= new.moment and not set(c.unit.sources) & set(new.sources)]
     by_triple = tuple(c.unit.id for c in older if replaces(new, c.unit))
     if by_triple:
         return Match(outcome=Outcome.UPDATE, supersedes=by_triple, related=related, reasons=("same subject and attribute",))
@@ -119,17 +117,22 @@ def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -
     if not older or QUOTED_CLAIM in new.tags:
         return []
     rows = update_features(new, older)
+    able = [_may_replace(new, candidate.unit) for candidate in older]
     odds = [next(iter(heads.update.probabilities(row).values())) for row in rows]
-    ranked = sorted(zip(older, odds, strict=True), key=lambda pair: -pair[1])
+    ranked = sorted(
+        ((candidate, chance) for candidate, chance, may in zip(older, odds, able, strict=True) if may), key=lambda pair: -pair[1]
+    )
     return [
         (candidate.unit.id, chance)
         for rank, (candidate, chance) in enumerate(ranked[:2])
-        if chance >= (heads.update.threshold if rank == 0 else SECOND_UPDATE) and _may_replace(new, candidate.unit)
+        if chance >= (heads.update.threshold if rank == 0 else SECOND_UPDATE)
     ]
 
 
 def _may_replace(new: MemoryUnit, old: MemoryUnit) -> bool:
     """Triples that name different subjects, or two values of one multi-valued attribute, stand side by side."""
+    if stand_side_by_side(new, old):
+        return False
     if new.triple is None or old.triple is None:
         return True
     if _folded(new.triple.subject) != _folded(old.triple.subject):

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from hindsight_langgraph.encoding.match import Outcome
-from hindsight_langgraph.records import Kind, Record, Region, Unit01
+from hindsight_langgraph.records import Kind, Record, Region, TimeAnchor, Unit01
 
 
 class WriteStatus(StrEnum):
@@ -27,6 +27,7 @@ class StatementReport(Record):
     content: str
     kind: Kind
     region: Region
+    anchor: TimeAnchor | None = None
     outcome: Outcome
     same_as: str | None = None
     supersedes: tuple[str, ...] = ()

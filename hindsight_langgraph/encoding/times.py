@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from hindsight_langgraph.encoding import times_chinese, times_english
+from hindsight_langgraph.encoding import times_chinese, times_chinese_words, times_english, times_english_words
 from hindsight_langgraph.encoding.times_calendar import DAY, MINUTE, Interval, Shape, Span, one_day, safe_date
 from hindsight_langgraph.errors import CallError, ConfigError
 from hindsight_langgraph.records import Precision, TimeAnchor
@@ -26,13 +26,15 @@ _JOIN_CLOCK: Final = re.compile(r"[\s,，]*(?:at|by|around|about|的|before|from
 _JOIN_DAY: Final = re.compile(r"[\s,，(（的]{0,3}")
 _JOIN_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|and|-|–|—|~|～|到|至)\s*(?:the\s)?", re.IGNORECASE)
 _MOVED: Final = re.compile(
-    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b|改|推迟|延|提前|挪|换",
+    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b"
+    r"|改|推迟|延|提前|挪|换",
     re.IGNORECASE,
 )
 _LATE_PART: Final = re.compile(r"evening|night|afternoon|下午|傍晚|晚", re.IGNORECASE)
 
 _DROPPED: Final = re.compile(
-    r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be|\bmoved from|\bpushed from|不是|不再是|原定|原来|原本|本来|原计划|从)"
+    r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be|\bmoved from|\bpushed from"
+    r"|不是|不再是|原定|原来|原本|本来|原计划|从)"
     r"(?:\s+(?:on|at|for|until|the|planned for|from))*[\s在是定于]*$",
     re.IGNORECASE,
 )
@@ -86,9 +88,34 @@ def event_anchor(text: str, *, at: datetime | None, timezone: str = "UTC", conte
     return _anchor(best[1], text, zone) if best else None
 
 
+def dated(text: str, *, at: datetime | None, timezone: str = "UTC") -> str:
+    """The text with the date behind each expression that depends on when it was said: "yesterday (2025-03-04)" (SPEC B3).
+
+    What already names its year, and what cannot be resolved, stays as it is. Arguments and errors as `find_times`.
+    """
+    zone = _zone(at, timezone)
+    now = at.astimezone(zone).replace(tzinfo=None) if at else None
+    for span in reversed(_spans(text, now, "")):
+        if not re.search(r"\d{4}", text[span.at : span.to]):
+            end = span.at + len(text[span.at : span.to].rstrip())
+            text = f"{text[:end]} ({_written(span)}){text[end:]}"
+    return text
+
+
+def _written(span: Span) -> str:
+    first, last = span.start, span.end - MINUTE
+    if span.precision is Precision.INSTANT:
+        return f"{first:%Y-%m-%d %H:%M}"
+    if span.precision is Precision.YEAR:
+        return f"{first:%Y}"
+    if span.precision is Precision.MONTH:
+        return f"{first:%Y-%m}"
+    return f"{first:%Y-%m-%d}" if first.date() == last.date() else f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+
+
 def is_recurring(text: str) -> bool:
     """True when the text speaks of something that happens again and again ("every Monday", "每周一", "on Fridays")."""
-    return bool(times_english.RECURRING.search(text) or (_HAN.search(text) and times_chinese.RECURRING.search(text)))
+    return bool(times_english_words.RECURRING.search(text) or (_HAN.search(text) and times_chinese_words.RECURRING.search(text)))
 
 
 def _zone(at: datetime | None, timezone: str) -> tzinfo:
@@ -122,9 +149,9 @@ def _spans(text: str, now: datetime | None, context: str) -> list[Span]:
     prose = _NO_PROSE.sub(_blank, text)
     found = list(_iso(prose))
     if _LATIN.search(prose):
-        found.extend(times_english.read_english(times_english.RECURRING.sub(_blank, prose), now))
+        found.extend(times_english.read_english(times_english_words.RECURRING.sub(_blank, prose), now))
     if _HAN.search(prose):
-        found.extend(times_chinese.read_chinese(times_chinese.RECURRING.sub(_blank, prose), now))
+        found.extend(times_chinese.read_chinese(times_chinese_words.RECURRING.sub(_blank, prose), now))
     if not found:
         return []
     return _with_offsets(_merged(_longest(found), prose), now, context)
@@ -209,7 +236,7 @@ def _at_hour(day: Span, clock: Span, text: str) -> Span:
     return Span(start=start, end=start + MINUTE, precision=Precision.INSTANT, shape=Shape.DATE, at=at, to=to)
 
 
-_FAR_BASE: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - distances are counted from here, see `times_english`
+_FAR_BASE: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - distances are counted from here, see `times_english_rules`
 
 
 def _with_offsets(spans: list[Span], now: datetime | None, context: str) -> list[Span]:

@@ -129,7 +129,7 @@ def year(number: int) -> Interval:
 
 
 def few_ago(day: date, unit: str) -> Interval | None:
-    """ "A few" days, weeks, months or years (by first letter) ago: two to five of them; nothing shorter is worth a guess."""
+    """The time that "a few" days, weeks, months or years (by first letter) ago means: two to five; nothing shorter is worth a guess."""
     length = {"d": 1, "w": 7, "m": 30, "y": 365}.get(unit)
     return days(day - timedelta(days=5 * length), day - timedelta(days=2 * length)) if length else None
 

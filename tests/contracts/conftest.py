@@ -1,12 +1,13 @@
-"""The working stores that the contract suites run on."""
+"""The stores that the contract suites run on, each asked by `run` and by `arun`."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import pytest
@@ -15,6 +16,7 @@ from hindsight_langgraph.backends.redis_store import RedisWorkingStore
 from hindsight_langgraph.backends.sqlite_store import SqliteWorkingStore
 from hindsight_langgraph.ports import WorkingStore
 from tests.clock import FakeClock
+from tests.contracts.long_term import BACKENDS, Asker, Bench, bench_of
 from tests.contracts.working_driver import Driver
 
 WORKING_BACKENDS = ("sqlite", "valkey", "redis8", "cluster")
@@ -66,3 +68,31 @@ def driver(request: pytest.FixtureRequest, working: WorkingStore, working_backen
             expire=partial(clock.advance, seconds=600) if embedded else partial(time.sleep, 0.14),
         )
         runner.run(working.aclose())
+
+
+@pytest.fixture
+def fast_path(tmp_path: Path) -> Iterator[Path]:
+    """A directory in memory where the system has one: making an embedded store costs some twenty fsyncs."""
+    memory = Path("/dev/shm")  # noqa: S108 (the directory made in it is private)
+    if not memory.is_dir():
+        yield tmp_path
+        return
+    with TemporaryDirectory(prefix="hindsight-test-", dir=memory) as made:
+        yield Path(made)
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=BACKENDS)
+async def bench(request: pytest.FixtureRequest, fast_path: Path, mode: str) -> AsyncIterator[Bench]:
+    with bench_of(request.param, fast_path / "store", mode) as opened:
+        yield opened
+        await opened.close()
+
+
+@pytest.fixture
+def ask(bench: Bench) -> Asker:
+    return bench.open()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_langgraph.encoding.times import event_anchor, find_times, is_recurring
+from hindsight_langgraph.encoding.times import dated, event_anchor, find_times, is_recurring
 from hindsight_langgraph.errors import CallError, ConfigError
 from hindsight_langgraph.records import Precision
 
@@ -347,6 +347,26 @@ def test_single_events_are_no_habits(text: str) -> None:
 def test_times_come_in_the_order_of_the_text_with_their_words() -> None:
     found = find_times("Last Friday we voted, and on 3 July it starts.", at=AT)
     assert [anchor.text for anchor in found] == ["Last Friday", "3 July"]
+
+
+WRITTEN = [
+    ("The pump failed last night.", "The pump failed last night (2025-06-10)."),
+    ("昨晚停电了，下周二修", "昨晚 (2025-06-10)停电了，下周二 (2025-06-17)修"),
+    ("We hire next month.", "We hire next month (2025-07)."),
+    ("Call at half past four", "Call at half past four (2025-06-11 16:30)"),
+    ("It was last week", "It was last week (2025-06-02 to 2025-06-08)"),
+    ("last year", "last year (2024)"),
+    ("since 10 May 2024, every Monday", "since 10 May 2024, every Monday"),
+]
+
+
+@pytest.mark.parametrize(("text", "written"), WRITTEN)
+def test_a_relative_time_is_written_out_behind_its_words(text: str, written: str) -> None:
+    assert dated(text, at=AT) == written
+
+
+def test_without_the_moment_a_text_is_not_dated() -> None:
+    assert dated("The pump failed last night.", at=None) == "The pump failed last night."
 
 
 @given(st.text(alphabet="0123456789 月日号周年天前后上下一二三四五六十半点:/-.,，。每aonthedfriymay", max_size=40))

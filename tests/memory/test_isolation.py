@@ -17,8 +17,8 @@ from tests.memory.opening import open_memory
 @pytest.fixture
 def memory(tmp_path: Path):
     with open_memory(tmp_path) as opened:
-        opened.remember([("user", "Project Heron deploys on Fridays.")], scope="u1")
-        opened.remember([("user", "Project Heron deploys on Mondays.")], scope="u2")
+        opened.remember([("user", "My project Heron deploys on Fridays.")], scope="u1")
+        opened.remember([("user", "My project Heron deploys on Mondays.")], scope="u2")
         yield opened
 
 

@@ -75,6 +75,10 @@ def test_another_users_run_recalls_nothing_of_it(memory: HindsightMemory):
     assert not any("window" in m.text for m in prompts[1] if m.id == RECOLLECTION_ID)
 
 
+class Reading(Recalled):
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
 class Plain(TypedDict):
     messages: Annotated[list[AnyMessage], add_messages]
     topic: str
@@ -82,9 +86,6 @@ class Plain(TypedDict):
 
 def test_a_graph_keeps_its_own_schema_and_a_node_reads_the_recollection_by_annotation(memory: HindsightMemory):
     found: list[Any] = []
-
-    class Reading(Recalled):
-        messages: Annotated[list[AnyMessage], add_messages]
 
     def agent(state: Reading) -> dict[str, Any]:
         found.append(state.get("recollection"))
