@@ -13,8 +13,10 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.bench_memory import SPACE, BenchMemory
 from benchmarks.corpora import SETS
@@ -109,7 +111,7 @@ def by_folds(found: Sequence[Case]) -> dict[str, object]:
     return {name: summary(judged) for name, judged in table.items()}
 
 
-def spread(values: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]  # any float array
+def spread(values: NDArray[Any]) -> NDArray[Any]:
     """Values between their least and their greatest."""
     span = values.max() - values.min()
     return (values - values.min()) / span if span > 0 else np.zeros_like(values)

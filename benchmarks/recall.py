@@ -13,13 +13,12 @@ import argparse
 import json
 import random
 from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.baselines import Bm25, baselines
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import SETS, Question, Space
-from benchmarks.gold import dialogue_paths, measure, recall_probes
+from benchmarks.corpora import SETS, Space
+from benchmarks.gold import Asked, dialogue_paths, measure, recall_probes
 from benchmarks.metrics import Judgement, judge, summary
 from benchmarks.vectors import CachedEmbedder
 from hindsight_langgraph.config import RecallConfig
@@ -85,6 +84,36 @@ def ask_space(
             recollection = memory.recall(
                 question.text, scope=Scope(user_id=space.id), now=question.at, config=variant, tools=tools
             )
-            rankings[method] = _ids(recollection.ranking)
+            rankings[method] = [unit.id for unit in recollection.ranking]
         found += [(m, (space.id, question.category, judge(r, question.gold, session_of))) for m, r in rankings.items()]
     return found
+
+
+def gold(folder: Path, embedder: CachedEmbedder) -> dict[str, object]:
+    """The shares over the probes of the labelled dialogues, as recall is shipped and with one stage off at a time."""
+    variants = {
+        "shipped": RecallConfig(),
+        "without_ranker": RecallConfig(ranker=False),
+        "without_cut": RecallConfig(dynamic_cut=False),
+        "without_abstention": RecallConfig(abstain=False),
+        "route_only": RecallConfig(route_only=True),
+        "entity_filter": RecallConfig(entity_filter=True),
+        **{preset: RecallConfig(preset=preset) for preset in ("balanced", "decay", "weighted", "associative", "causal")},
+    }
+    report = {name: probes(folder, embedder, config) for name, config in variants.items()}
+    for supersession in ("labels", "none"):
+        report[f"supersession_{supersession}"] = probes(folder, embedder, RecallConfig(), supersession=supersession)
+    return {**report.pop("shipped"), "variants": report}
+
+
+def probes(folder: Path, embedder: CachedEmbedder, config: RecallConfig, *, supersession: str = "match") -> dict[str, float]:
+    """The shares under one configuration."""
+    found: list[Asked] = []
+    for path in dialogue_paths(folder):
+        with BenchMemory("gold", embedder) as memory:
+            found += recall_probes(path, memory, config=config, tools=tools_for(SPACE), supersession=supersession)
+    return measure(found)
+
+
+if __name__ == "__main__":
+    main()

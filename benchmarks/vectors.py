@@ -41,7 +41,8 @@ class CachedEmbedder:
             known |= dict(zip((key for key, _ in chunk), made.astype(np.float16), strict=True))
             self._save(path, known)
         vectors = np.stack([known[key] for key in keys]).astype(np.float32)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        unit: Matrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return unit
 
     def _embed(self, texts: list[str], *, query: bool) -> Matrix:
         if self._model is None:
