@@ -31,7 +31,7 @@ from hindsight_langgraph.records import Scope
 from hindsight_langgraph.training.ranker import Group, train_ranker
 
 LINEAR = RecallConfig(ranker=False, abstain=False, dynamic_cut=False)
-CORPORA = ("realmem", "realmem_turns")
+CORPORA = ("realmem", "realmem_turns", "realmem_sources")
 FOLDS = 5
 ADVERSARIAL = "5"
 Case = tuple[Group, str, list[str], frozenset[str], dict[str, str], list[float]]
@@ -68,7 +68,7 @@ def cases(name: str, data: Path, embedder: CachedEmbedder) -> Iterator[Case]:
             for question in space.questions:
                 if not question.gold or (name == "locomo" and question.category == ADVERSARIAL):
                     continue
-                as_of = question.at if name in CORPORA else None
+                as_of = question.at if name in ("realmem", "realmem_turns") else None
                 scope = Scope(user_id=space.id)
                 found = memory.recall(question.text, scope=scope, now=question.at, config=LINEAR, tools=tools, as_of=as_of)
                 ranked = candidates(found)
