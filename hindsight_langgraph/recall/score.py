@@ -18,14 +18,16 @@ from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Ti
 
 RAW: Final = MappingProxyType(
     {
-        "dense": 0.5,
-        "text": 0.1,
-        "context": 0.4,
-        "neighbour": 0.3,
-        "nearby": 0.1,
-        "conversation": 0.3,
-        "speaker": 0.3,
-        "date": 0.1,
+        "dense": 0.59,
+        "text": 0.03,
+        "context": 0.38,
+        "nearby": 0.47,
+        "conversation": 0.23,
+        "speaker": 0.30,
+        "date": 0.34,
+        "length": 0.27,
+        "digits": 0.11,
+        "asks": -0.05,
         "entity": 0.1,
         "rival": -0.1,
         "region": 0.05,
@@ -33,7 +35,8 @@ RAW: Final = MappingProxyType(
         "chain": 0.1,
     }
 )
-"""Weights of the preset `fused` for turns kept whole: they lean on the turns around them. Measured on LoCoMo conversations 0 to 4."""
+"""Weights of the preset `fused` for turns kept whole: they lean on the turns around them, and a turn that says much, with figures in it,
+answers more often than a short one or a question. The first ten were fitted on LoCoMo conversations 0 to 4 by a listwise logistic loss."""
 STRUCTURED: Final = MappingProxyType(
     {
         "dense": 0.58,
