@@ -5,8 +5,8 @@ A thread has five keys with one hash tag, so that each request is one step on on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
 
 from hindsight_langgraph.backends import redis_checkpoint_scripts as scripts
@@ -41,7 +41,7 @@ from hindsight_langgraph.checkpoint_ops import (
     WriteThread,
 )
 from hindsight_langgraph.errors import ConfigError
-from hindsight_langgraph.plan import Plan, adrive, ask, drive
+from hindsight_langgraph.plan import Op, Plan, adrive, ask, drive
 
 Reply = TypeVar("Reply")
 _TABLES = ("rows", "writes", "objects", "revision", "runs")
@@ -83,12 +83,12 @@ class RedisCheckpoints:
 
     def run(self, op: CheckpointOp[Reply]) -> Reply:
         """Answer one request, blocking."""
-        reply: Reply = drive(self._plans[type(op)](op), self._link.run)
+        reply: Reply = drive(self._plans[type(op)](op), cast("Callable[[Op[Any]], Any]", self._link.run))
         return reply
 
     async def arun(self, op: CheckpointOp[Reply]) -> Reply:
         """Answer one request on the running loop."""
-        reply: Reply = await adrive(self._plans[type(op)](op), self._link.arun)
+        reply: Reply = await adrive(self._plans[type(op)](op), cast("Callable[[Op[Any]], Awaitable[Any]]", self._link.arun))
         return reply
 
     def close(self) -> None:
@@ -189,7 +189,7 @@ class RedisCheckpoints:
         if op.run_ids is None or not names:
             return names
         asked = tuple(escape(run_id) for run_id in op.run_ids)
-        commands = tuple(("SMISMEMBER", self._keys(name)[4], *asked) for name in names)
+        commands: tuple[tuple[Argument, ...], ...] = tuple(("SMISMEMBER", self._keys(name)[4], *asked) for name in names)
         hits = yield from ask(RunCommands(commands=commands))
         return [name for name, hit in zip(names, hits, strict=True) if any(hit)]
 

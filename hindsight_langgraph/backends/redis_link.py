@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha1
@@ -90,37 +90,37 @@ class RedisLink:
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
         self._closed = False
 
-    def run(self, op: LinkOp[Reply]) -> Reply:
+    def run(self, op: LinkOp[Any]) -> Any:
         """Answer one request, blocking."""
         with self._mapped():
             client = self._blocking()
             if isinstance(op, RunScript):
-                return _plain(self._script(client, op))
+                return self._script(client, op)
             if isinstance(op, RunCommand):
-                return _plain(client.execute_command(*op.parts))
+                return client.execute_command(*op.parts)
             if isinstance(op, RunCommands):
                 with client.pipeline(transaction=False) as pipe:
                     for command in op.commands:
                         pipe.execute_command(*command)
-                    return _plain(pipe.execute())
+                    return pipe.execute()
             assert isinstance(op, ScanKeys)
-            return _plain(list(client.scan_iter(match=op.match, count=1000)))
+            return list(client.scan_iter(match=op.match, count=1000))
 
-    async def arun(self, op: LinkOp[Reply]) -> Reply:
+    async def arun(self, op: LinkOp[Any]) -> Any:
         """Answer one request with the client of the running loop."""
         async with self._amapped():
             client = self._awaiting()
             if isinstance(op, RunScript):
-                return _plain(await self._ascript(client, op))
+                return await self._ascript(client, op)
             if isinstance(op, RunCommand):
-                return _plain(await client.execute_command(*op.parts))
+                return await client.execute_command(*op.parts)
             if isinstance(op, RunCommands):
                 async with client.pipeline(transaction=False) as pipe:
                     for command in op.commands:
                         pipe.execute_command(*command)
-                    return _plain(await pipe.execute())
+                    return await pipe.execute()
             assert isinstance(op, ScanKeys)
-            return _plain([key async for key in client.scan_iter(match=op.match, count=1000)])
+            return [key async for key in client.scan_iter(match=op.match, count=1000)]
 
     def close(self) -> None:
         """Release the blocking client and forget those of loops; later requests raise `StoreClosed`."""
@@ -192,14 +192,14 @@ class RedisLink:
             raise StoreClosed(f"the checkpoints on {self._shown} were used after close(); open a new saver")
 
     @contextmanager
-    def _mapped(self) -> Iterator[None]:
+    def _mapped(self) -> Generator[None]:
         try:
             yield
         except Exception as error:
             raise self._error_of(error) from error
 
     @asynccontextmanager
-    async def _amapped(self) -> AsyncIterator[None]:
+    async def _amapped(self) -> AsyncGenerator[None]:
         try:
             yield
         except Exception as error:
@@ -243,8 +243,3 @@ def _shown(url: str) -> str:
             user = parts.username or ""
             return url.replace(parts.netloc, f"{user}:***@{parts.netloc.rpartition('@')[2]}", 1)
     return url
-
-
-def _plain(reply: Any) -> Any:
-    """Replies are of whatever type the command has; redis-py declares a union over both drivers."""
-    return reply
