@@ -87,7 +87,7 @@ class RedisLink:
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._client: Any = None
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _OfLoop] = WeakKeyDictionary()
         self._closed = False
 
     def run(self, op: LinkOp[Any]) -> Any:
@@ -109,7 +109,7 @@ class RedisLink:
     async def arun(self, op: LinkOp[Any]) -> Any:
         """Answer one request with the client of the running loop."""
         async with self._amapped():
-            client = self._awaiting()
+            client = await self._awaiting()
             if isinstance(op, RunScript):
                 return await self._ascript(client, op)
             if isinstance(op, RunCommand):
@@ -132,14 +132,14 @@ class RedisLink:
             client.close()
         for loop, other in loops.items():
             if loop.is_running():
-                asyncio.run_coroutine_threadsafe(other.aclose(), loop)
+                asyncio.run_coroutine_threadsafe(other.guard.aclose(), loop)
 
     async def aclose(self) -> None:
         """As `close`, and wait until the client of the running loop is released."""
         with self._lock:
             mine = self._loops.pop(asyncio.get_running_loop(), None)
         if mine is not None:
-            await mine.aclose()
+            await mine.guard.aclose()
         self.close()
 
     def _script(self, client: Any, op: RunScript) -> Any:
@@ -170,10 +170,10 @@ class RedisLink:
                     self._client = kind.from_url(self._url, retry=Retry(*_patience()), **self._options())
         return self._client
 
-    def _awaiting(self) -> Any:
+    async def _awaiting(self) -> Any:
         loop = asyncio.get_running_loop()
-        client = self._loops.get(loop)
-        if client is None or self._closed:
+        mine = self._loops.get(loop)
+        if mine is None or self._closed:
             with self._lock:
                 self._check_open()
                 import redis.asyncio
@@ -181,8 +181,9 @@ class RedisLink:
 
                 kind = redis.asyncio.RedisCluster if self._cluster else redis.asyncio.Redis
                 client = kind.from_url(self._url, retry=Retry(*_patience()), **self._options())
-                self._loops[loop] = client
-        return client
+                mine = self._loops[loop] = _OfLoop(client=client, guard=_until_closed(client))
+            await anext(mine.guard)
+        return mine.client
 
     def _options(self) -> dict[str, Any]:
         return {"socket_timeout": self._timeout_s, "socket_connect_timeout": self._timeout_s}
@@ -226,6 +227,22 @@ class RedisLink:
 
 _PASSING = ("OOM", "LOADING", "BUSY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "UNKILLABLE")
 """Answers of a server that is up and cannot do its work at the moment."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _OfLoop:
+    """The client of one loop with what closes it."""
+
+    client: Any
+    guard: AsyncGenerator[None, None]
+
+
+async def _until_closed(client: Any) -> AsyncGenerator[None, None]:
+    """Closes a client when the generator is closed: by us, or by the loop itself, which at its end closes every generator."""
+    try:
+        yield
+    finally:
+        await client.aclose()
 
 
 def _patience() -> tuple[Any, int]:
