@@ -45,6 +45,8 @@ from hindsight_langgraph.plan import Op, Plan, adrive, ask, drive
 
 Reply = TypeVar("Reply")
 _TABLES = ("rows", "writes", "objects", "revision", "runs")
+_NO_NAME = "%"
+"""Stands for an empty thread id, which quoting never makes: empty braces would be no hash tag."""
 _CHUNK = 500
 """Members or objects of one request when a whole thread is written; keeps a single step of the server short."""
 
@@ -100,7 +102,7 @@ class RedisCheckpoints:
         await self._link.aclose()
 
     def _keys(self, thread: str) -> tuple[str, ...]:
-        tag = f"{self._prefix}{{{quote(thread, safe='', errors='surrogatepass')}}}:"
+        tag = f"{self._prefix}{{{quote(thread, safe='', errors='surrogatepass') or _NO_NAME}}}:"
         return tuple(tag + table for table in _TABLES)
 
     def _script(self, script: Script, thread: str, *args: Argument) -> Plan[Any]:
@@ -183,6 +185,8 @@ class RedisCheckpoints:
         return [_found(one) for one in found]
 
     def _threads(self, op: ListThreads) -> Plan[list[str]]:
+        if op.run_ids == ():
+            return []
         literal = "".join(f"[{c}]" if c in "*?[" else "\\\\" if c == "\\" else c for c in self._prefix)
         keys = yield from ask(ScanKeys(match=f"{literal}{{*}}:{_TABLES[0]}"))
         names = sorted({_thread_of(key, self._prefix) for key in keys})
@@ -258,7 +262,8 @@ def _page_of(rows: list[CheckpointRow], op: ReadPage) -> list[CheckpointRow]:
 
 def _thread_of(key: bytes | str, prefix: str) -> str:
     text = key.decode() if isinstance(key, bytes) else key
-    return unquote(text[len(prefix) + 1 : -len(_TABLES[0]) - 2], errors="surrogatepass")
+    name = text[len(prefix) + 1 : -len(_TABLES[0]) - 2]
+    return "" if name == _NO_NAME else unquote(name, errors="surrogatepass")
 
 
 def _milliseconds(ttl_s: float | None) -> int:

@@ -166,7 +166,7 @@ class RedisLink:
                     import redis
                     from redis.retry import Retry
 
-                    kind = redis.RedisCluster if self._cluster else redis.Redis
+                    kind: Any = redis.RedisCluster if self._cluster else redis.Redis
                     self._client = kind.from_url(self._url, retry=Retry(*_patience()), **self._options())
         return self._client
 
@@ -179,7 +179,7 @@ class RedisLink:
                 import redis.asyncio
                 from redis.asyncio.retry import Retry
 
-                kind = redis.asyncio.RedisCluster if self._cluster else redis.asyncio.Redis
+                kind: Any = redis.asyncio.RedisCluster if self._cluster else redis.asyncio.Redis
                 client = kind.from_url(self._url, retry=Retry(*_patience()), **self._options())
                 mine = self._loops[loop] = _OfLoop(client=client, guard=_until_closed(client))
             await anext(mine.guard)
@@ -216,16 +216,17 @@ class RedisLink:
             return StoreAuthError(f"{self._shown} refused the credentials: {error}; check user and password in the URL")
         if isinstance(error, exceptions.ResponseError) and str(error).startswith(("NOAUTH", "WRONGPASS", "NOPERM")):
             return StoreAuthError(f"{self._shown} refused the credentials: {error}; check user and password in the URL")
+        full = isinstance(error, exceptions.OutOfMemoryError)
+        if full or (isinstance(error, exceptions.ResponseError) and str(error).startswith(_PASSING)):
+            return StoreUnavailable(f"{self._shown} cannot serve now: {error}; try again")
         if isinstance(error, (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.RedisClusterException, OSError)):
             return StoreUnavailable(f"{self._shown} cannot be reached: {error}; is the server up?")
-        if isinstance(error, exceptions.ResponseError) and str(error).startswith(_PASSING):
-            return StoreUnavailable(f"{self._shown} cannot serve now: {error}; try again")
         if isinstance(error, exceptions.RedisError):
             return StoreRejected(f"{self._shown} refused the request: {error}")
         return error
 
 
-_PASSING = ("OOM", "LOADING", "BUSY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "UNKILLABLE")
+_PASSING = ("OOM", "LOADING", "BUSY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF")
 """Answers of a server that is up and cannot do its work at the moment."""
 
 

@@ -51,7 +51,9 @@ def worth_itemising(value: object) -> bool:
 
     Numbers are smaller than the name of an item, and a vector of them would cost a call each.
     """
-    return type(value) is list and bool(value) and _SCALARS.isdisjoint(map(type, cast("list[object]", value)))
+    if type(value) is not list or not value:
+        return False
+    return _SCALARS.isdisjoint(map(type, cast("list[object]", value)))
 
 
 class Fingerprint:

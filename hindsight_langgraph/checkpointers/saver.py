@@ -21,7 +21,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from pydantic import BaseModel
 
 from hindsight_langgraph import records
-from hindsight_langgraph.checkpoint_ops import CheckpointStore, ListThreads
+from hindsight_langgraph.checkpoint_ops import CheckpointStore, ReadCheckpoint
 from hindsight_langgraph.checkpointers.flows import Flows, Lifetime
 from hindsight_langgraph.checkpointers.listing import Listing
 from hindsight_langgraph.checkpointers.opening import open_store
@@ -30,6 +30,7 @@ from hindsight_langgraph.errors import ConfigError
 from hindsight_langgraph.plan import Op, Plan, adrive, drive
 
 R = TypeVar("R")
+_ANY_READ = ReadCheckpoint(thread="", ns="")
 
 
 class HindsightSaver(BaseCheckpointSaver[int]):
@@ -106,11 +107,11 @@ class HindsightSaver(BaseCheckpointSaver[int]):
 
     def setup(self) -> None:
         """Check that the store can be used, making what is missing; may be called any number of times, or never."""
-        self._store.run(ListThreads(run_ids=()))
+        self._store.run(_ANY_READ)
 
     async def asetup(self) -> None:
         """As `setup`."""
-        await self._store.arun(ListThreads(run_ids=()))
+        await self._store.arun(_ANY_READ)
 
     def close(self) -> None:
         """Release the store; later calls raise `StoreClosed`. May be called twice."""

@@ -81,7 +81,7 @@ def chat_graph(saver: BaseCheckpointSaver[Any], state: Any = Chat) -> Any:
     def agent(seen: Any) -> dict[str, Any]:
         return {"messages": [AIMessage(f"answer {len(seen['messages'])}")], "n": seen.get("n", 0) + 1}
 
-    builder = StateGraph(state)
+    builder: Any = StateGraph(state)
     builder.add_node("agent", agent)
     builder.add_edge(START, "agent")
     builder.add_edge("agent", END)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Send
 
 from hindsight_langgraph.checkpoint_ops import ReadThread
-from hindsight_langgraph.checkpointers import HindsightSaver
 from hindsight_langgraph.errors import StoreRejected
 from tests.checkpointers.conftest import MakeSaver
 from tests.checkpointers.made import chat_graph, config, put, read, say
@@ -94,7 +94,7 @@ def test_an_encrypted_conversation_stores_each_message_of_a_run_once(make_saver:
     for n in range(40):
         say(graph, f"question {n}")
         sizes.append(len(saver._store.run(ReadThread(thread="t")).keys))
-    assert len({after - before for before, after in zip(sizes[20:], sizes[21:], strict=False)}) <= 2
+    assert len({after - before for before, after in pairwise(sizes[20:])}) <= 2
 
 
 def test_with_encrypted_only_a_plain_row_is_refused(make_saver: MakeSaver) -> None:
@@ -147,7 +147,9 @@ class State(TypedDict):
 def graph(saver):
     builder = StateGraph(State)
     builder.add_node("learn", lambda state: {
-        "facts": [Triple(subject="user", attribute="likes", value="figs"), Kind("fact")], "vector": SparseVector(indices=(1,), values=(0.5,))})
+        "facts": [Triple(subject="user", attribute="likes", value="figs"), Kind("fact")],
+        "vector": SparseVector(indices=(1,), values=(0.5,)),
+    })
     builder.add_edge(START, "learn")
     return builder.compile(checkpointer=saver)
 

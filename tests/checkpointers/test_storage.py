@@ -71,7 +71,7 @@ def test_a_longer_list_adds_only_its_new_items(saver: HindsightSaver) -> None:
 
 
 def test_a_conversation_grows_with_what_is_said_in_it(tmp_path: Path, redis8: Server) -> None:
-    """200 turns of two messages of 500 random characters: at most 1.2 MB in SQLite, 1.5 MB of keys in Redis, slope at most 1.1."""
+    """200 turns of two messages of 500 random characters: at most 1.2 MB in SQLite, 1.5 MB of keys in Redis."""
     file = tmp_path / "grow.db"
     with redis8.client() as client:
         for url, limit in ((f"sqlite:///{file}", 1_200_000), (redis8.url, 1_500_000)):
@@ -181,7 +181,9 @@ def test_what_a_caller_changes_in_place_is_stored_as_it_is_now(make_saver: MakeS
 
 def test_what_a_caller_changes_in_what_it_read_is_not_read_by_the_next(saver: HindsightSaver) -> None:
     messages = [
-        AIMessage(f"m{n}", id=str(n), additional_kwargs={"a": {"b": [1]}}, tool_calls=[{"name": "f", "args": {"x": [1]}, "id": "c"}])
+        AIMessage(
+            f"m{n}", id=str(n), additional_kwargs={"a": {"b": [1]}}, tool_calls=[{"name": "f", "args": {"x": [1]}, "id": "c"}]
+        )
         for n in range(20)
     ]
     put(saver, {"messages": messages})
@@ -198,9 +200,14 @@ def test_what_a_caller_changes_in_what_it_read_is_not_read_by_the_next(saver: Hi
 def test_messages_that_were_read_from_memory_are_those_that_are_read_from_the_store(make_saver: MakeSaver) -> None:
     messages = [
         HumanMessage("plain", id="1"),
-        AIMessage([{"type": "text", "text": "parts"}], id="2", name="n", usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}),
+        AIMessage(
+            [{"type": "text", "text": "parts"}],
+            id="2",
+            name="n",
+            usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+        ),
         ToolMessage("result", tool_call_id="c", artifact={"rows": [1, 2]}, status="error", id="3"),
-        HumanMessage("extra", id="4", custom="field", other=[1, {"deep": None}]),  # type: ignore[call-arg]  # messages allow any field
+        HumanMessage("extra", id="4", custom="field", other=[1, {"deep": None}]),
         *[AIMessage(f"m{n}", id=f"m{n}") for n in range(20)],
     ]
     saver = make_saver()
