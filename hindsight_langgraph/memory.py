@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
 from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, record_outcome
@@ -189,7 +189,7 @@ class HindsightMemory:
         """As `recall`."""
         return await self._arun(self._recall(query, scope, as_of, visible))
 
-    def prompt(self, messages: Sequence[AnyMessage], recollection: Recollection | None) -> list[AnyMessage]:
+    def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
 
         Nothing is written back: `messages` stays as it is.

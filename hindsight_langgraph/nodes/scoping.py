@@ -28,7 +28,7 @@ def scope_of(config: RunnableConfig | None) -> Scope:
         MissingUser: neither the config nor the context names a user.
         CallError: a value has the wrong type.
     """
-    configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
+    configurable: Mapping[str, Any] = (config or {}).get("configurable", {})
     context = _context()
 
     def find(name: str) -> Any:
@@ -54,6 +54,7 @@ def scope_of(config: RunnableConfig | None) -> Scope:
 def _context() -> Any:
     """The run's context, or an empty one outside a graph."""
     try:
-        return get_runtime().context or {}
+        context: Any = get_runtime().context  # None where the graph has no context, whatever its type says
     except (RuntimeError, KeyError, AttributeError):  # not inside a node; versions differ in how they say so
         return {}
+    return {} if context is None else context
