@@ -25,9 +25,15 @@ def read_near_day(found: Found) -> Interval | None:
     """Such as "Yesterday", "tonight", "the day after tomorrow"."""
     word = " ".join(found["word"].split())
     shift = {
-        "the day before yesterday": -2, "day before yesterday": -2, "yesterday": -1, "last night": -1, "last evening": -1, "tomorrow": 1,
-        "the day after tomorrow": 2, "day after tomorrow": 2,
-    }.get(word, 0)  # fmt: skip
+        "the day before yesterday": -2,
+        "day before yesterday": -2,
+        "yesterday": -1,
+        "last night": -1,
+        "last evening": -1,
+        "tomorrow": 1,
+        "the day after tomorrow": 2,
+        "day after tomorrow": 2,
+    }.get(word, 0)
     return cal.one_day(found.today + timedelta(days=shift))
 
 

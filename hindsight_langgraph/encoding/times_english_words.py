@@ -9,31 +9,24 @@ from hindsight_langgraph.encoding.times_match import clause_round
 
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_UNITS_TO_19: Final = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
+_UNITS_TO_19_WORDS: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_UNITS_TO_19: Final = tuple(_UNITS_TO_19_WORDS.split())
 _NUMBERS: Final = {word: number for number, word in enumerate(_UNITS_TO_19)} | {
-    "a": 1, "an": 1, "another": 1, "couple": 2, "few": 3, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90,
-}  # fmt: skip
+    "a": 1,
+    "an": 1,
+    "another": 1,
+    "couple": 2,
+    "few": 3,
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "ninety": 90,
+}
 ORDINALS: Final = {
     word: number
     for number, word in enumerate(
