@@ -76,6 +76,13 @@ _NEEDS_NOW: Final[Rules] = (
         read_shifted,
     ),
     (
+        re.compile(
+            rf"(?:再过|再有|还有|还剩|过)(?P<count>{NUMBER})\s*个?(?P<half>半)?(?P<unit>天|周|星期|礼拜|月|小时|分钟)"
+            r"(?P<side>)(?=就|便|才|要|到期|截止|开|，|,)"
+        ),
+        read_shifted,
+    ),
+    (
         re.compile(r"几个?(?P<unit>天|周|星期|礼拜|月|年)(?:之前|以前|前(?![端后面缀]))"),
         lambda found: cal.few_ago(found.today, {"天": "d", "月": "m", "年": "y"}.get(found["unit"], "w")),
     ),
