@@ -412,6 +412,89 @@ def test_the_anchor_is_the_day_it_is_due_else_the_day_it_happened(text: str, day
     assert (anchor.start.date().isoformat() if anchor else None) == day
 
 
+AUTUMN = datetime(2025, 10, 16, 19, 40, tzinfo=timezone(timedelta(hours=8)))
+"""A Thursday."""
+
+IN_AUTUMN = [
+    ("The tuner comes on Saturday, so keep it free.", "2025-10-18"),
+    ("We settled the budget last Monday: nine hundred.", "2025-10-13"),
+    ("The kiln arrived on Tuesday, two days late.", "2025-10-14"),
+    ("I'm taking over the reading group from the 1st of November.", "2025-11-01"),
+    ("Nadia quit yesterday.", "2025-10-15"),
+    ("We go live on the 3rd of November, not the 27th.", "2025-11-03"),
+    ("The concert is in ten days.", "2025-10-26"),
+    ("They raised the fee to 40 as of today.", "2025-10-16"),
+    ("I booked the hall for 12 December.", "2025-12-12"),
+    ("He handed in the thesis on 30 September.", "2025-09-30"),
+    ("From next Monday the shop opens at nine.", "2025-10-20"),
+    ("The visit's off until the new year.", None),
+    ("I promised her an answer by tomorrow night.", "2025-10-17"),
+    ("We moved in three years ago.", None),
+    ("The server went down twice last night.", "2025-10-15"),
+    ("My sister's wedding is next Saturday.", "2025-10-25"),
+    ("Deadline's the 31st.", "2025-10-31"),
+    ("I switched dentists in August.", None),
+    ("The lease starts on the 15th of January.", "2026-01-15"),
+    ("Ana's flight lands Sunday at noon.", "2025-10-19"),
+    ("The new dose is 20 mg, since Tuesday.", "2025-10-14"),
+    ("Team lunch is every Friday.", None),
+    ("Rehearsals are Tuesdays and Fridays now.", None),
+    ("Give it two days to dry.", None),
+    ("Keep backups for 30 days.", None),
+    ("We had 14 guests last time.", None),
+    ("I used to live in Ghent.", None),
+    ("The tide table says 6:40.", None),
+    ("I owe him for the tickets since May.", None),
+    ("Version 10.2 drops on Halloween.", "2025-10-31"),
+    ("Call the bank first thing on Monday.", "2025-10-20"),
+    ("She turned forty on the 9th.", "2025-10-09"),
+    ("周六调音师来，别约别的", "2025-10-18"),
+    ("上周一把预算敲定了，九百", "2025-10-06"),
+    ("窑周二到的，晚了两天", "2025-10-14"),
+    ("11月1号起读书会归我管", "2025-11-01"),
+    ("小娜昨天辞职了", "2025-10-15"),
+    ("11月3号上线，不是27号", "2025-11-03"),
+    ("十天后音乐会", "2025-10-26"),
+    ("从今天起涨到40", "2025-10-16"),
+    ("12月12号的场地订好了", "2025-12-12"),
+    ("论文9月30号交的", "2025-09-30"),
+    ("下周一开始九点开门", "2025-10-20"),
+    ("明晚之前给她答复", "2025-10-17"),
+    ("三年前搬来的", None),
+    ("昨晚服务器挂了两回", "2025-10-15"),
+    ("我妹下周六结婚", "2025-10-25"),
+    ("31号截止", "2025-10-31"),
+    ("八月换的牙医", None),
+    ("明年1月15号起租", "2026-01-15"),
+    ("周日中午飞机落地", "2025-10-19"),
+    ("周二开始改吃20毫克的", "2025-10-14"),
+    ("每周五聚餐", None),
+    ("排练改成周二周五了", None),
+    ("晾两天再上漆", None),
+    ("备份留30天", None),
+    ("上回来了14个人", None),
+    ("我以前住根特", None),
+    ("从五月就欠他票钱", None),
+    ("万圣节发10.2版", "2025-10-31"),
+    ("周一一早给银行打电话", "2025-10-20"),
+    ("她9号刚满四十", "2025-10-09"),
+    ("元旦前搞定", "2026-01-01"),
+    ("双十一前上架", "2025-11-11"),
+    ("本周日之前定下来", "2025-10-19"),
+    ("今早群里通知的，停车费涨了", "2025-10-16"),
+    ("刚才老板说项目砍了", None),
+    ("这周五答辩", "2025-10-17"),
+    ("上个周末去爬了山", None),
+    ("国庆那几天店里没人", "2025-10-01"),
+]
+
+
+@pytest.mark.parametrize(("text", "day"), IN_AUTUMN)
+def test_the_anchor_follows_the_season_and_the_zone(text: str, day: str | None) -> None:
+    anchor = event_anchor(text, at=AUTUMN)
+    assert (anchor.start.date().isoformat() if anchor else None) == day
+
+
 def test_a_distance_is_counted_from_what_was_said_before() -> None:
     anchor = event_anchor("The market is two weeks after that, on the 5th.", at=AT, context="The parade is on 21 June.")
     assert anchor is not None
