@@ -26,15 +26,17 @@ _JOIN_CLOCK: Final = re.compile(r"[\s,，]*(?:at|by|around|about|的|before|from
 _JOIN_DAY: Final = re.compile(r"[\s,，(（的]{0,3}")
 _JOIN_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|and|-|–|—|~|～|到|至)\s*(?:the\s)?", re.IGNORECASE)
 _MOVED: Final = re.compile(
-    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b"
+    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|slip(?:s|ped)?|slid"
+    r"|brought forward|delayed?|changed?)\b"
     r"|改|推迟|延|提前|挪|换",
     re.IGNORECASE,
 )
 _LATE_PART: Final = re.compile(r"evening|night|afternoon|下午|傍晚|晚", re.IGNORECASE)
 
 _DROPPED: Final = re.compile(
-    r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be|\bmoved from|\bpushed from"
-    r"|不是|不再是|原定|原来|原本|本来|原计划|从)"
+    r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be"
+    r"|\b(?:moved|pushed|slipped|slid|shifted|changed|rescheduled|postponed|delayed|brought forward)(?: back| forward)? from"
+    r"|不是|不再是|原定|原来|原本|本来|原计划)"
     r"(?:\s+(?:on|at|for|until|the|planned for|from))*[\s在是定于]*$",
     re.IGNORECASE,
 )
@@ -266,6 +268,8 @@ def _claim(span: Span, text: str, now: datetime | None) -> int:
     if span.shape not in {Shape.DATE, Shape.WEEKDAY, Shape.MOMENT}:
         return 0
     before = text[: span.at]
+    if before.endswith(("从", "由")) and _MOVED.search(text[span.to : span.to + 6]):
+        return 0
     if _DROPPED.search(before) or (_OF_SOMEBODY.search(before) and text.startswith("的", span.to)):
         return 0
     ahead = now is not None and span.start.date() > now.date()
