@@ -34,7 +34,7 @@ def main() -> None:
     options.add_argument("--save", type=Path)
     given = options.parse_args()
     trials = list(collect(given.gold, CachedEmbedder(given.cache)))
-    withdrawn = [trial for trial in trials if trial is not None and not trial.evidence]
+    withdrawn = [trial for trial in trials if not trial.evidence]
     judged = [trial for trial in trials if trial.evidence]
     held = held_out(judged, model=MODEL, cosine_floor=FLOOR)
     head = train_abstention(judged, model=MODEL, cosine_floor=FLOOR)

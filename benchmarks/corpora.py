@@ -146,14 +146,14 @@ def beam(data: Path) -> Iterator[Space]:
     for number in range(1, 21):
         lines, day = [], datetime(2024, 1, 1, tzinfo=UTC)
         for batch in json.loads((data / f"beam100k/{number}.chat.json").read_text()):
-            day, position = _beam_day(batch["time_anchor"]) or day, 0
-            for message in (m for group in batch["turns"] for m in group if m["role"] == "user"):
+            day = _beam_day(batch["time_anchor"]) or day
+            said = (m for group in batch["turns"] for m in group if m["role"] == "user")
+            for position, message in enumerate(said):
                 day = _beam_day(message.get("time_anchor")) or day
                 text = re.sub(r"\s*->->\s*[\d,]+\s*$", "", message["content"])
                 lines.append(
                     Line(id=str(message["id"]), text=text, session=str(batch["batch_number"]), at=_numbered(day, position))
                 )
-                position += 1
         ids, now = {line.id for line in lines}, max(line.at for line in lines) + timedelta(days=1)
         asked = json.loads((data / f"beam100k/{number}.questions.json").read_text())
         yield Space(

@@ -14,6 +14,7 @@ from hindsight_langgraph.config import RecallConfig, WriteConfig
 from hindsight_langgraph.encoding.changes import Change
 from hindsight_langgraph.encoding.drafts import draft
 from hindsight_langgraph.encoding.entities import AliasTable
+from hindsight_langgraph.encoding.features import embedding_text
 from hindsight_langgraph.encoding.heads import Heads, load_heads
 from hindsight_langgraph.encoding.match import Outcome, match
 from hindsight_langgraph.encoding.statement import Statement
@@ -137,13 +138,22 @@ class Writing:
         if self._supersession == "none":
             yield from put([unit], {unit.id: vector})
             return
-        pool = (yield from find_pools([unit], {unit.id: vector}, scope=scope, space=SPACE))[0]
+        asked = yield from self._asked(memory, unit.id)
+        pool = (yield from find_pools([unit], {unit.id: vector}, asked=asked, scope=scope, space=SPACE))[0]
         found = match(unit, pool, heads=self._heads, config=WriteConfig())
         if found.outcome is Outcome.DUPLICATE and found.same_as is not None:
             yield from make_changes([Change(unit_id=found.same_as, verb="confirm", by=unit)], scope=scope, now=now)
             return
         yield from put([unit.model_copy(update={"related": found.related, "supersedes": found.supersedes})], {unit.id: vector})
         yield from make_changes([Change(unit_id=name, verb="retire", by=unit) for name in found.supersedes], scope=scope, now=now)
+
+    @staticmethod
+    def _asked(memory: Memory, unit_id: str) -> Plan[dict[str, tuple[float, ...]]]:
+        """The embedding of the turn before, by the unit's id."""
+        if memory.previous is None:
+            return {}
+        vectors = yield from ask(Embed(texts=(embedding_text(memory.previous),), purpose="document"))
+        return {unit_id: vectors[0]}
 
 
 def dialogue_paths(gold: Path) -> list[Path]:

@@ -29,11 +29,15 @@ def mentions(text: str, thing: str) -> bool:
     return thing in text and bool(_whole(thing).search(text))
 
 
-def is_rival(unit: MemoryUnit, named: frozenset[str]) -> bool:
-    """Whether a unit is about something whose name merely contains a named one ("Heron Lite" where Heron was named)."""
-    if not named or named & set(unit.entities):
+def is_rival(unit: MemoryUnit, named: frozenset[str], things: frozenset[str]) -> bool:
+    """Whether a unit is about something whose name merely contains a named one ("Heron Lite" where Heron was named).
+
+    Only where both are things of the candidates: "the walk" for the one "lantern walk" there is no rival of it.
+    """
+    told = named & things
+    if not told or told & set(unit.entities):
         return False
-    return any(thing != entity and thing in entity for thing in named for entity in unit.entities)
+    return any(thing != entity and thing in entity for thing in told for entity in unit.entities)
 
 
 @lru_cache(maxsize=4_096)

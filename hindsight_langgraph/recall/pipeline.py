@@ -12,13 +12,14 @@ from hindsight_langgraph.errors import CallError, HindsightError, ModelError, St
 from hindsight_langgraph.ops import Embed, Probe, SearchUnits
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
-from hindsight_langgraph.recall import channels, cues, cut, digest, inject, score
+from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.tokens import estimate_tokens
-from hindsight_langgraph.records import Hit, Scope, Turn
+from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Turn
+from hindsight_langgraph.similarity import COSINE_FLOORS
 
 Vector = tuple[float, ...]
 
@@ -40,6 +41,16 @@ class RecallTools:
     """False when no embedding model is to be asked; then words alone find."""
     forgotten: frozenset[str] = frozenset()
     """Ids of units or turns that were forgotten on request."""
+
+
+def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens) -> RecallTools:
+    """The tools that ship for an embedding space; where none do, the rules decide."""
+    return RecallTools(
+        counter=counter,
+        head=route_head.shipped_head(space.model),
+        abstention=abstain.shipped_head(space.model),
+        cosine_floor=COSINE_FLOORS.get(space.model, 0.0),
+    )
 
 
 def recall_units(

@@ -51,6 +51,8 @@ STRUCTURED: Final = MappingProxyType(
     }
 )
 """Weights of the preset `fused` for units that say what they mean by themselves. Fitted on the open probes, one dialogue left out."""
+SCALE: Final = 1 / 6
+"""Brings the weighted sum to the spread of the other presets, which the gaps of the dynamic cut (SPEC D6) are meant for."""
 WITHOUT_DENSE: Final = MappingProxyType({"dense": 0.0, "text": 0.5, "context": 0.5})
 """What the three channels weigh while no embedding is to be had."""
 RECENCY_FLOOR, FLOOR_ABOVE = 0.5, 0.7
@@ -110,7 +112,7 @@ def _fused(candidates: Sequence[Candidate], terms: list[Terms]) -> list[float]:
         for told, value in zip(terms, values, strict=True):
             told[name] = value
     return [
-        sum(share * told[name] for name, share in (raw if candidate.unit.raw else structured).items())
+        SCALE * sum(share * told[name] for name, share in (raw if candidate.unit.raw else structured).items())
         for candidate, told in zip(candidates, terms, strict=True)
     ]
 

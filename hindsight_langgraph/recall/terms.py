@@ -52,6 +52,7 @@ def describe(
         for channel in RANKED
     }
     speakers = _speakers_named(candidates, cues)
+    things = frozenset(entity for c in candidates for entity in c.unit.entities)
     named = named_things(cues.text, (c.unit for c in candidates), known=cues.entities)
     described: list[Terms] = []
     for position, candidate in enumerate(candidates):
@@ -64,7 +65,7 @@ def describe(
                 "speaker": float(unit.speaker_name in speakers),
                 "date": max((time_match(unit, time) for time in cues.times), default=0.0),
                 "entity": _entity_share(unit, named),
-                "rival": float(is_rival(unit, named)),
+                "rival": float(is_rival(unit, named, things)),
                 "region": route.scores.get(unit.region, 0.0),
                 "recency": decay(unit.moment, now, per_day=decay_per_day),
                 "importance": unit.importance,

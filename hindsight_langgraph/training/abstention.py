@@ -13,7 +13,7 @@ from hindsight_langgraph.recall.abstain import AbstentionHead
 
 PENALTY: Final = 0.03
 """Inverse strength of the L2 penalty; 0.01 to 0.1 differ by less than a point in cross-validation."""
-REFUSED: Final = 0.03
+REFUSED: Final = 0.02
 """The share of answerable questions that may be refused, at which the threshold is set."""
 
 
