@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -154,7 +154,7 @@ def _messages(values: Mapping[str, Any]) -> Iterator[BaseMessage]:
     """Messages in the lists of channels; the input's own channel is left out, its messages come again with their ids."""
     for channel, value in values.items():
         if type(value) is list and not channel.startswith("__"):
-            yield from (item for item in cast("list[Any]", value) if isinstance(item, BaseMessage))
+            yield from (item for item in cast("Iterable[Any]", value) if isinstance(item, BaseMessage))
 
 
 def _error_text(value: Any) -> str:

@@ -54,14 +54,12 @@ class ObservingSaver(BaseCheckpointSaver[Any]):
         return self._inner
 
     @property
-    def serde(  # pyright: ignore[reportIncompatibleVariableOverride] — an attribute of the base, here the inner saver's
-        self,
-    ) -> SerializerProtocol:
+    def serde(self) -> SerializerProtocol:
         """The serializer of the inner saver."""
         return self._inner.serde
 
     @serde.setter
-    def serde(self, serde: SerializerProtocol) -> None:
+    def serde(self, serde: SerializerProtocol) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] — was an attribute
         self._inner = copy.copy(self._inner)
         self._inner.serde = serde
 
