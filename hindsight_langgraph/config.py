@@ -108,6 +108,10 @@ class HindsightConfig(BaseSettings):
     qdrant_url: str | None = None
     """Long-term store on a Qdrant server; None keeps it embedded under `path`."""
     qdrant_api_key: str | None = None
+    checkpoint_url: str | None = None
+    """Store of a checkpointer of its own, see `HindsightSaver.from_url`; None takes `redis_url`, else SQLite under `path`."""
+    checkpoint_ttl_s: float | None = Field(default=None, gt=0)
+    """How long such a checkpointer keeps a thread after its last write; None keeps it."""
     prefix: str = "hindsight"
     """Prefix of every key and collection; it keeps deployments on one server apart."""
     embeddings: str = "auto"

@@ -232,10 +232,10 @@ class Flows:
         Raises:
             ValueError: no such strategy.
         """
-        if strategy not in {"keep_latest", "delete"}:
+        if strategy not in {"keep_latest", "delete", "delete_all"}:  # the platform calls "delete" by its old name
             raise ValueError(f"prune strategy {strategy!r} is neither 'keep_latest' nor 'delete'")
         for thread_id in thread_ids:
-            if strategy == "delete":
+            if strategy != "keep_latest":
                 yield from self.delete_thread(thread_id)
             else:
                 yield from self._sweep(str(thread_id), retention.latest)
