@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_langgraph.encoding.answers import Fact, parse_facts, read_json
+from hindsight_langgraph.encoding.answers import Fact, parse_facts
+from hindsight_langgraph.encoding.json_answers import read_json
 from hindsight_langgraph.encoding.references import Link, resolve_references
 from hindsight_langgraph.encoding.scores import parse_score
 from hindsight_langgraph.encoding.statement import ExtractionStatus
@@ -91,11 +92,15 @@ def test_bare_strings_are_rejected_and_never_a_silent_success() -> None:
 
 
 def test_good_items_survive_their_bad_neighbours() -> None:
-    parsed = parse_facts(Answer(text='{"facts":[{"subject":"user","attribute":"team","value":"Kite"},{"subject":"user"},null,7]}'))
+    parsed = parse_facts(
+        Answer(text='{"facts":[{"subject":"user","attribute":"team","value":"Kite"},{"subject":"user"},null,7]}')
+    )
     assert (parsed.status, len(parsed.facts), parsed.rejected) == (ExtractionStatus.PARTIAL, 1, 3)
 
 
-@pytest.mark.parametrize("text", ["{}\n \n \n\n", "", "  ", "null", "[[]]", '{"note":"nothing"}', "I found nothing to remember.", "[" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["{}\n \n \n\n", "", "  ", "null", "[[]]", '{"note":"nothing"}', "I found nothing to remember.", "[" * 50_000]
+)
 def test_an_answer_without_a_list_of_facts_is_a_failure(text: str) -> None:
     assert parse_facts(Answer(text=text, finish_reason="stop")).status is ExtractionStatus.FAILED
 
@@ -105,7 +110,9 @@ def test_no_answer_at_all_is_a_failure() -> None:
 
 
 def test_an_answer_in_the_reasoning_field_is_read() -> None:
-    assert _triples("", reasoning='{"facts":[{"subject":"user","attribute":"city","value":"Porto"}]}') == [("user", "city", "Porto")]
+    assert _triples("", reasoning='{"facts":[{"subject":"user","attribute":"city","value":"Porto"}]}') == [
+        ("user", "city", "Porto")
+    ]
 
 
 CUT = '{"facts":[{"subject":"user","attribute":"city","value":"Porto"},{"subject":"user","attribute":"job","value":"night nur'
@@ -134,17 +141,39 @@ def test_an_empty_list_is_nothing_to_remember(text: str) -> None:
 
 def test_every_field_is_read() -> None:
     item = {
-        "kind": "decision", "subject": "user", "attribute": "editor", "value": "Helix", "content": "The user moved to Helix.", "source": 2,
-        "quote": "Helix it is", "time": "yesterday", "entities": ["Helix", {"name": "Vim"}, "Helix"],
+        "kind": "decision",
+        "subject": "user",
+        "attribute": "editor",
+        "value": "Helix",
+        "content": "The user moved to Helix.",
+        "source": 2,
+        "quote": "Helix it is",
+        "time": "yesterday",
+        "entities": ["Helix", {"name": "Vim"}, "Helix"],
         "relations": [{"from": "user", "type": "uses", "to": "Helix"}, ["user", "left", "Vim"], {"from": "x"}],
-        "confidence": "90%", "importance": "high", "negated": False, "multi_valued": True, "replaces": "Vim",
-    }  # fmt: skip
+        "confidence": "90%",
+        "importance": "high",
+        "negated": False,
+        "multi_valued": True,
+        "replaces": "Vim",
+    }
     (fact,) = parse_facts(Answer(text=json.dumps({"facts": [item]}))).facts
     assert fact == Fact(
-        kind="decision", subject="user", attribute="editor", value="Helix", content="The user moved to Helix.", source="2", quote="Helix it is",
-        time="yesterday", entities=("Helix", "Vim"), relations=(("user", "uses", "Helix"), ("user", "left", "Vim")), confidence=0.9,
-        importance=0.8, multi_valued=True, replaces="Vim",
-    )  # fmt: skip
+        kind="decision",
+        subject="user",
+        attribute="editor",
+        value="Helix",
+        content="The user moved to Helix.",
+        source="2",
+        quote="Helix it is",
+        time="yesterday",
+        entities=("Helix", "Vim"),
+        relations=(("user", "uses", "Helix"), ("user", "left", "Vim")),
+        confidence=0.9,
+        importance=0.8,
+        multi_valued=True,
+        replaces="Vim",
+    )
 
 
 def test_a_lone_surrogate_never_reaches_a_store() -> None:
@@ -158,19 +187,45 @@ def test_no_answer_raises(text: str) -> None:
     assert parsed.facts or parsed.status is not ExtractionStatus.OK_WITH_FACTS
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
 def test_json_that_is_whole_is_read_back(value: object) -> None:
     text = json.dumps({"facts": [value]})
-    assert read_json(f"Here: {text} done") == ({"facts": [value]}, True)
+    assert read_json(f"Here: {text} done", wanted=lambda found: isinstance(found, dict)) == ({"facts": [value]}, True)
 
 
 DEFAULT = 0.42
 SCORES = [
-    (0.8, 0.8), ("0.8", 0.8), ("8/10", 0.8), ("85%", 0.85), ("Rating: 8 of 10", 0.8), ("I weighed 6 aspects; importance: 0.7", 0.7),
-    ("I weighed 2 of 3 aspects; importance: 0.7", 0.7), ("2.0", 1.0), (2, 1.0), ("high", 0.8), ("importance: high", 0.8), (-1, 0.0), (True, DEFAULT),
-    (None, DEFAULT), ("", DEFAULT), (math.nan, DEFAULT), (math.inf, DEFAULT), ("NaN", DEFAULT), ("Infinity", DEFAULT), ("see 3 notes", DEFAULT),
-    ([0.5], DEFAULT), ("3/0", DEFAULT), ("重要性：0.6", 0.6), ("高", 0.8), (10**400, 1.0), ("0.9.", 0.9),
-]  # fmt: skip
+    (0.8, 0.8),
+    ("0.8", 0.8),
+    ("8/10", 0.8),
+    ("85%", 0.85),
+    ("Rating: 8 of 10", 0.8),
+    ("I weighed 6 aspects; importance: 0.7", 0.7),
+    ("I weighed 2 of 3 aspects; importance: 0.7", 0.7),
+    ("2.0", 1.0),
+    (2, 1.0),
+    ("high", 0.8),
+    ("importance: high", 0.8),
+    (-1, 0.0),
+    (True, DEFAULT),
+    (None, DEFAULT),
+    ("", DEFAULT),
+    (math.nan, DEFAULT),
+    (math.inf, DEFAULT),
+    ("NaN", DEFAULT),
+    ("Infinity", DEFAULT),
+    ("see 3 notes", DEFAULT),
+    ([0.5], DEFAULT),
+    ("3/0", DEFAULT),
+    ("重要性：0.6", 0.6),
+    ("高", 0.8),
+    (10**400, 1.0),
+    ("0.9.", 0.9),
+]
 
 
 @pytest.mark.parametrize(("value", "score"), SCORES)
@@ -194,12 +249,18 @@ def test_invented_records_and_steps_are_skipped_and_counted() -> None:
         "links": [{"cause": 7, "effect": 0}, {"cause": 1, "effect": 1}],
     }
     resolved = resolve_references(answer, shown=["m0", "m1"], steps=3)
-    assert [(c.action, c.target, c.fact.value if c.fact else None) for c in resolved.changes] == [("keep", "m1", None), ("add", None, "rowing")]
+    assert [(c.action, c.target, c.fact.value if c.fact else None) for c in resolved.changes] == [
+        ("keep", "m1", None),
+        ("add", None, "rowing"),
+    ]
     assert (resolved.links, resolved.skipped) == ((), 4)
 
 
 def test_what_was_shown_is_resolved_to_its_real_id() -> None:
-    answer = {"memory": [{"event": "UPDATE", "id": "[0]", "fact": {"content": "lives in Nice"}}, {"event": "DELETE", "id": "1"}], "links": [{"cause": "0", "effect": 2}]}
+    answer = {
+        "memory": [{"event": "UPDATE", "id": "[0]", "fact": {"content": "lives in Nice"}}, {"event": "DELETE", "id": "1"}],
+        "links": [{"cause": "0", "effect": 2}],
+    }
     resolved = resolve_references(answer, shown=["m0", "m1"], steps=3)
     assert [(c.action, c.target) for c in resolved.changes] == [("update", "m0"), ("delete", "m1")]
     assert resolved.links == (Link(cause=0, effect=2),)

@@ -259,12 +259,16 @@ def test_what_is_no_time_yields_none(text: str) -> None:
     assert find_times(text, at=AT) == ()
 
 
-@pytest.mark.parametrize("text", ["yesterday", "on Friday", "10 May", "in three days", "昨天", "7月20号", "下周三", "去年", "半小时后", "国庆"])
+@pytest.mark.parametrize(
+    "text", ["yesterday", "on Friday", "10 May", "in three days", "昨天", "7月20号", "下周三", "去年", "半小时后", "国庆"]
+)
 def test_without_the_moment_nothing_is_invented(text: str) -> None:
     assert find_times(text, at=None) == ()
 
 
-@pytest.mark.parametrize(("text", "day"), [("on 10 May 2024", "2024-05-10"), ("2024年5月10日", "2024-05-10"), ("2024-05-10", "2024-05-10")])
+@pytest.mark.parametrize(
+    ("text", "day"), [("on 10 May 2024", "2024-05-10"), ("2024年5月10日", "2024-05-10"), ("2024-05-10", "2024-05-10")]
+)
 def test_a_full_date_needs_no_moment(text: str, day: str) -> None:
     (anchor,) = find_times(text, at=None)
     assert anchor.start.date().isoformat() == day
