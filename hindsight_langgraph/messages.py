@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from langchain_core.messages import AnyMessage, HumanMessage
@@ -24,7 +24,9 @@ _ROLES: Final = {
     "human": Role.USER, "user": Role.USER, "ai": Role.ASSISTANT, "assistant": Role.ASSISTANT, "aimessagechunk": Role.ASSISTANT,
     "humanmessagechunk": Role.USER, "tool": Role.TOOL, "function": Role.TOOL, "system": Role.SYSTEM, "developer": Role.SYSTEM,
 }  # fmt: skip
-_DATA_URI = re.compile(r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=\s]{16,}")
+_DATA_URI = re.compile(
+    r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/]{16,}(?:\r?\n[A-Za-z0-9+/]{40,})*(?:\r?\n[A-Za-z0-9+/]+(?==))?={0,2}"
+)
 
 
 def read_turns(messages: Iterable[Any], *, at: datetime | None = None) -> list[Turn]:
@@ -32,14 +34,15 @@ def read_turns(messages: Iterable[Any], *, at: datetime | None = None) -> list[T
 
     Args:
         messages: LangChain messages, dicts with `role` and `content`, (role, text) pairs, or turns.
-        at: when the messages that carry no time of their own were said; None leaves their moment unknown.
+        at: when the messages that carry no time of their own were said, each a microsecond after the one before it, so that they
+            keep their order; None leaves their moment unknown.
 
     Raises:
         CallError: something is not a message; says which and what was expected.
     """
     turns: list[Turn] = []
     for place, message in enumerate(messages):
-        turn = message if isinstance(message, Turn) else _read(message, place, at, turns[-1].id if turns else "")
+        turn = message if isinstance(message, Turn) else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "")
         if turn is not None and turn.id != RECOLLECTION_ID and (turn.text.strip() or turn.attachments):
             turns.append(turn)
     return turns

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from hindsight_langgraph.backlog import Backlog
 from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreUnavailable
-from hindsight_langgraph.ops import Complete, Embed, LongTermOp, WorkingOp
-from hindsight_langgraph.plan import Op
+from hindsight_langgraph.ops import BackgroundOp, Complete, Embed, Keep, Later, LongTermOp, Notify, Settle, TakeKept, WorkingOp
+from hindsight_langgraph.plan import Op, Plan, drive
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, WorkingStore
+from hindsight_langgraph.writer import Writer
 
 logger = logging.getLogger("hindsight_langgraph")
 
@@ -94,6 +97,9 @@ class Runtime:
         self.chat = chat
         self.clock = clock
         self.closed = False
+        self.writer = Writer()
+        self.backlog = Backlog()
+        self.listeners: list[Callable[[object], None]] = []
         self.outages = {
             name: Outage(name, retry_after_s=retry_after_s, clock=clock)
             for name in ("working store", "long-term store", "embedding model", "chat model")
@@ -101,6 +107,8 @@ class Runtime:
 
     def answer(self, op: Op[Any]) -> Any:
         """Answer one request, blocking."""
+        if isinstance(op, BackgroundOp):
+            return self.writer.settle(op.owner, op.timeout_s) if isinstance(op, Settle) else self._in_process(op)
         outage = self._admit(op)
         try:
             reply = self._call(op)
@@ -112,6 +120,8 @@ class Runtime:
 
     async def aanswer(self, op: Op[Any]) -> Any:
         """Answer one request on the running loop."""
+        if isinstance(op, BackgroundOp):
+            return await self.writer.asettle(op.owner, op.timeout_s) if isinstance(op, Settle) else self._in_process(op)
         outage = self._admit(op)
         try:
             reply = await self._acall(op)
@@ -120,6 +130,32 @@ class Runtime:
             raise
         outage.answered()
         return reply
+
+    def _in_process(self, op: BackgroundOp[Any]) -> Any:
+        match op:
+            case Later(owner=owner, plan=plan):
+                return self.writer.submit(owner, lambda: self._in_background(plan))
+            case Keep(scope=scope, turns=turns):
+                return self.backlog.keep(scope, turns)
+            case TakeKept(owner=owner):
+                return self.backlog.take(owner)
+            case Notify(event=event):
+                return self._notify(event)
+            case _:
+                raise CallError(f"no port answers {type(op).__name__}")
+
+    def _in_background(self, plan: Callable[[], Plan[object]]) -> None:
+        try:
+            drive(plan(), self.answer)
+        except DOWN as error:  # the outage was warned of; what was to be written waits
+            logger.debug("background work waits: %s", error)
+
+    def _notify(self, event: object) -> None:
+        for listener in self.listeners:
+            try:
+                listener(event)
+            except Exception as error:  # noqa: BLE001 - a listener is a guest; it must not stop the memory
+                logger.warning("a listener failed on %s: %s", type(event).__name__, error)
 
     def _admit(self, op: Op[Any]) -> Outage:
         if self.closed:

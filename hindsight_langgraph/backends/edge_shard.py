@@ -25,17 +25,20 @@ from hindsight_langgraph.backends.engine import (
     Ranking,
     Remove,
     Scroll,
+    SetDense,
     Upsert,
     checked_name,
 )
-from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf
-from hindsight_langgraph.backends.payload import FLOATS, INTEGERS, KEYWORDS, MOMENT, REVISION, TENANT
+from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf, Unembedded
+from hindsight_langgraph.backends.payload import FLOATS, KEYWORDS, MOMENT, REVISION, TENANT, WRITES
 from hindsight_langgraph.errors import StoreCorrupt, StoreError, StoreLocked, StoreRejected, StoreUnavailable
 from hindsight_langgraph.records import SparseVector
 
 _ALL_VALUES: Final = 1_000_000
 """More distinct values than a field has: counting by value leaves none out."""
 _NEVER_KB: Final = 2**40
+_NOT_INDEXED: Final = frozenset({"agent", "attribute", WRITES})
+"""Text fields that are only asked for beside an indexed one; so are the integers. An index costs 20 ms when a store is created."""
 _CONFIG: Final = "edge_config.json"
 
 
@@ -80,6 +83,11 @@ class EdgeShard:
                     return {str(hit.value): hit.count for hit in self._shard.facet(request).hits}
                 case Upsert():
                     return self._upsert(op)
+                case SetDense():
+                    vectors = [_edge().PointVectors(each, {DENSE: list(vector)}) for each, vector in op.vectors]
+                    at = _filter((OneOf(field=REVISION, values=(op.revision,)),))
+                    self._shard.update(_edge().UpdateOperation.update_vectors(vectors, condition=at))
+                    return None
                 case Overwrite():
                     for conditions, payload in op.changes:
                         self._shard.update(_edge().UpdateOperation.overwrite_payload_by_filter(_filter(conditions), payload))
@@ -174,8 +182,8 @@ def _indexes() -> dict[str, Any]:
     edge = _edge()
     indexes: dict[str, Any] = {TENANT: edge.KeywordIndexParams(is_tenant=True, enable_hnsw=False)}
     indexes |= {name: edge.KeywordIndexParams(enable_hnsw=False) for name in KEYWORDS}
-    indexes |= {name: edge.IntegerIndexParams(lookup=True, range=True, enable_hnsw=False) for name in INTEGERS}
-    return indexes | {name: edge.FloatIndexParams(enable_hnsw=False) for name in FLOATS}
+    indexes |= {name: edge.FloatIndexParams(enable_hnsw=False) for name in FLOATS}
+    return {name: index for name, index in indexes.items() if name not in _NOT_INDEXED}
 
 
 def _condition(condition: Condition) -> Any:
@@ -188,6 +196,8 @@ def _condition(condition: Condition) -> Any:
             return edge.FieldCondition(condition.field, range=bounds)
         case HasId():
             return edge.HasIdCondition({UUID(each) for each in condition.ids})
+        case Unembedded():
+            return edge.Filter(must_not=[edge.HasVectorCondition(DENSE)])
 
 
 def _filter(conditions: Conditions) -> Any:

@@ -157,6 +157,15 @@ class Upsert(EngineOp[None]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SetDense(EngineOp[None]):
+    """Give points a dense vector, each only while it has the revision; the rest of it stays. Refused when one is gone."""
+
+    place: Place
+    vectors: tuple[tuple[str, tuple[float, ...]], ...]
+    revision: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Overwrite(EngineOp[None]):
     """Replace payloads, each only where its conditions hold; vectors stay."""
 

@@ -40,7 +40,12 @@ class HasId:
     ids: tuple[str, ...]
 
 
-Condition = OneOf | Between | HasId
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unembedded:
+    """The point has no dense vector."""
+
+
+Condition = OneOf | Between | HasId | Unembedded
 Conditions = tuple[Condition, ...]
 """All of them must hold."""
 

@@ -12,24 +12,33 @@ from hindsight_langgraph.backends.payload import unit_reader
 from hindsight_langgraph.backends.spaces import Places, StalePlace, mismatch, open_places
 from hindsight_langgraph.errors import EmbeddingMismatch, StoreRejected
 from hindsight_langgraph.ops import (
+    AttachEmbeddings,
     Collection,
     CountUnits,
     DeleteUnits,
     FetchUnits,
     ListOwners,
     LongTermOp,
-    MoveUnits,
     PutUnits,
     ReviseUnits,
     ScanUnits,
     SearchUnits,
-    StaleUnits,
+    UnembeddedUnits,
 )
 from hindsight_langgraph.plan import Plan
 from hindsight_langgraph.records import EmbeddingSpace
 
 AnyLongTermOp = (
-    SearchUnits | FetchUnits | ScanUnits | CountUnits | PutUnits | ReviseUnits | DeleteUnits | ListOwners | StaleUnits | MoveUnits
+    SearchUnits
+    | FetchUnits
+    | ScanUnits
+    | CountUnits
+    | PutUnits
+    | ReviseUnits
+    | DeleteUnits
+    | ListOwners
+    | UnembeddedUnits
+    | AttachEmbeddings
 )
 
 
@@ -62,7 +71,7 @@ class LongTermPlans:
         if places is None:
             places = self._places[collection] = yield from open_places(collection, self._space)
         reply = yield from self._plan(request, places)
-        if isinstance(op, MoveUnits):
+        if isinstance(op, AttachEmbeddings):
             self._places.pop(collection, None)  # the older places may be empty now
         return reply
 
@@ -98,9 +107,9 @@ class LongTermPlans:
                 return writes.delete(op, places)
             case ListOwners():
                 return reads.owners(op, places)
-            case StaleUnits():
-                return reads.stale_units(op, places, self._read)
-            case MoveUnits():
-                return writes.move(op, places, self._new_write())
+            case UnembeddedUnits():
+                return reads.unembedded(op, places, self._read)
+            case AttachEmbeddings():
+                return writes.attach(op, places, self._new_write())
             case _:
                 raise StoreRejected(f"{type(op).__name__} is not a request to a long-term store")

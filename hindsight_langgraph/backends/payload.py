@@ -35,8 +35,9 @@ KEYWORDS: Final = (
     "session",
     "domain",
     "agent",
+    WRITES,
 )
-"""Text fields with an index; the tenant's is made apart."""
+"""Text fields that requests filter by; the tenant's is indexed apart."""
 INTEGERS: Final = (REVISION, "raw")
 FLOATS: Final = (MOMENT, "anchor_start", "anchor_end", "updated")
 

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hindsight_langgraph.backends.edge_shard import EdgeShard
-from hindsight_langgraph.backends.engine import EngineOp, ListPlaces, OpenPlace, Overwrite, Place, Remove, Upsert, parse_place
+from hindsight_langgraph.backends.engine import (
+    EngineOp,
+    ListPlaces,
+    OpenPlace,
+    Overwrite,
+    Place,
+    Remove,
+    SetDense,
+    Upsert,
+    parse_place,
+)
 from hindsight_langgraph.backends.flusher import Flusher
 from hindsight_langgraph.backends.long_term import LongTermPlans
 from hindsight_langgraph.backends.spaces import StalePlace
@@ -142,7 +152,7 @@ class EdgeLongTermStore:
                 if op.place not in self._shards:
                     self._shards[op.place] = EdgeShard(self._root, op.place)
                 return None
-            case Upsert() | Overwrite() | Remove():
+            case Upsert() | SetDense() | Overwrite() | Remove():
                 written.add(op.place)
                 return self._shards[op.place].answer(op)
             case EngineOp():

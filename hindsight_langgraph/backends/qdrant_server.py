@@ -210,10 +210,10 @@ def server_errors(url: str, doing: str) -> Generator[None]:
         raise _by_status(where, error.status_code or 500, _said(error)) from error
     except ResourceExhaustedResponse as error:
         raise StoreUnavailable(f"{where}: too many requests; try again in {error.retry_after_s} s") from error
-    except (ResponseHandlingException, TimeoutError) as error:
-        raise StoreUnavailable(
-            f"{where}: no answer ({error or 'too slow'}); check that the server is up and its address right"
-        ) from error
+    except TimeoutError as error:
+        raise StoreUnavailable(f"{where}: no answer in time; try again later, or raise HINDSIGHT_TIMEOUT_S") from error
+    except ResponseHandlingException as error:
+        raise StoreUnavailable(f"{where}: no answer: {error}; check that the server is up and its address right") from error
     except (AssertionError, ValueError, TypeError) as error:  # the client refuses an argument before anything is sent
         raise StoreRejected(f"{where}: {error}") from error
 

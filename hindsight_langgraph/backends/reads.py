@@ -17,11 +17,21 @@ from hindsight_langgraph.backends.engine import (
     Scroll,
     VectorName,
 )
-from hindsight_langgraph.backends.filters import Conditions, conditions, owned_by
+from hindsight_langgraph.backends.filters import Conditions, Unembedded, conditions, owned_by
 from hindsight_langgraph.backends.payload import MOMENT, UNIT, Payload, moment_of, point_id, text_of
 from hindsight_langgraph.backends.spaces import Places, without_present
 from hindsight_langgraph.errors import StoreRejected
-from hindsight_langgraph.ops import CountBy, CountUnits, FetchUnits, ListOwners, Page, Probe, ScanUnits, SearchUnits, StaleUnits
+from hindsight_langgraph.ops import (
+    CountBy,
+    CountUnits,
+    FetchUnits,
+    ListOwners,
+    Page,
+    Probe,
+    ScanUnits,
+    SearchUnits,
+    UnembeddedUnits,
+)
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.records import Hit, IndexedUnit, MemoryUnit
 
@@ -174,12 +184,13 @@ def owners(op: ListOwners, places: Places) -> Plan[list[str]]:  # noqa: ARG001 (
     return sorted(found)
 
 
-def stale_units(op: StaleUnits, places: Places, read: Reader) -> Plan[list[IndexedUnit]]:
-    """The first units of the older places, with their word vectors."""
+def unembedded(op: UnembeddedUnits, places: Places, read: Reader) -> Plan[list[IndexedUnit]]:
+    """The first units of the older places, then those of the present place that have no dense vector."""
     found: list[IndexedUnit] = []
-    for place in places.older:
-        if len(found) < op.limit:
-            limit = op.limit - len(found)
-            points, _ = yield from ask(Scroll(place=place, conditions=(), limit=limit, fields=(UNIT,), with_vectors=True))
+    for place in places.all:
+        limit = op.limit - len(found)
+        if limit > 0:
+            wanted: Conditions = (Unembedded(),) if place == places.present else ()
+            points, _ = yield from ask(Scroll(place=place, conditions=wanted, limit=limit, fields=(UNIT,), with_vectors=True))
             found += [_indexed(point, read, embedded=False) for point in points]
     return found

@@ -24,11 +24,12 @@ from hindsight_langgraph.backends.engine import (
     Ranking,
     Remove,
     Scroll,
+    SetDense,
     Upsert,
     checked_name,
     parse_place,
 )
-from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf
+from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf, Unembedded
 from hindsight_langgraph.backends.payload import FLOATS, INTEGERS, KEYWORDS, MOMENT, REVISION, TENANT
 from hindsight_langgraph.errors import Conflict, StoreRejected
 from hindsight_langgraph.plan import Op, Plan, ask
@@ -92,7 +93,7 @@ def calls(op: EngineOp[Any], settings: ServerSettings) -> Plan[Any]:
                 exact=True,
             )
             return {str(hit.value): hit.count for hit in faceted.hits}
-        case Upsert() | Overwrite() | Remove():
+        case Upsert() | SetDense() | Overwrite() | Remove():
             yield from _write(op, settings)
         case _:
             raise StoreRejected(f"{type(op).__name__} is not a request to an engine")
@@ -158,6 +159,8 @@ def _condition(condition: Condition) -> Any:
             return models.FieldCondition(key=condition.field, range=bounds)
         case HasId():
             return models.HasIdCondition(has_id=list(condition.ids))
+        case Unembedded():
+            return models.Filter(must_not=[models.HasVectorCondition(has_vector=DENSE)])
 
 
 def _filter(conditions: Conditions) -> Any:
@@ -189,7 +192,7 @@ def _scroll(op: Scroll, settings: ServerSettings) -> Plan[tuple[list[Point], str
     return [_point(each) for each in found], None if after is None else str(after)
 
 
-def _write(op: Upsert | Overwrite | Remove, settings: ServerSettings) -> Plan[None]:
+def _write(op: Upsert | SetDense | Overwrite | Remove, settings: ServerSettings) -> Plan[None]:
     """One round trip that returns when the write is visible. Ordered strongly, so that replicas agree on who was first."""
     models = _models()
     operations: list[Any]
@@ -198,6 +201,10 @@ def _write(op: Upsert | Overwrite | Remove, settings: ServerSettings) -> Plan[No
             operations = [
                 models.UpsertOperation(upsert=models.PointsList(points=[_struct(each) for each in op.points], **_only_older(op)))
             ]
+        case SetDense():
+            vectors = [models.PointVectors(id=each, vector={DENSE: list(vector)}) for each, vector in op.vectors]
+            at = _filter((OneOf(field=REVISION, values=(op.revision,)),))
+            operations = [models.UpdateVectorsOperation(update_vectors=models.UpdateVectors(points=vectors, update_filter=at))]
         case Overwrite():
             operations = [
                 models.OverwritePayloadOperation(overwrite_payload=models.SetPayload(payload=payload, filter=_filter(conditions)))

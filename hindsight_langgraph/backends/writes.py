@@ -11,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from hindsight_langgraph.backends.checks import check_units
-from hindsight_langgraph.backends.engine import Count, Overwrite, Place, Point, Remove, Scroll, Upsert
-from hindsight_langgraph.backends.filters import Conditions, HasId, at_revision, conditions, written_by
+from hindsight_langgraph.backends.engine import Count, Overwrite, Place, Point, Remove, Scroll, SetDense, Upsert
+from hindsight_langgraph.backends.filters import Conditions, HasId, Unembedded, at_revision, conditions, written_by
 from hindsight_langgraph.backends.payload import REVISION, WRITES, encode_payload, point_id, revision_of, writes_of
 from hindsight_langgraph.backends.spaces import Places
 from hindsight_langgraph.errors import StoreRejected
-from hindsight_langgraph.ops import DeleteUnits, MoveUnits, PutUnits, ReviseUnits
+from hindsight_langgraph.ops import AttachEmbeddings, DeleteUnits, PutUnits, ReviseUnits
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import IndexedUnit, MemoryUnit
 
@@ -82,7 +82,7 @@ def _stored(ids: tuple[str, ...], places: Places) -> Plan[dict[str, tuple[Place,
 def delete(op: DeleteUnits, places: Places) -> Plan[int]:
     """Delete what matches, in every space.
 
-    Older spaces come first: a move that runs meanwhile finds its unit gone there, and takes its own copy back (see `move`).
+    Older spaces come first: a move that runs meanwhile finds its unit gone there, and takes its own copy back (see `_move_from`).
     """
     wanted = conditions(op.where)
     if places.older:
@@ -108,22 +108,37 @@ def _delete_by_id(wanted: Conditions, places: Places) -> Plan[int]:
         deleted |= ids
 
 
-def move(op: MoveUnits, places: Places, write: str) -> Plan[int]:
-    """Copy re-embedded units to the present space, look whether they still are what was read, then remove the older copies.
-
-    Whoever revised, replaced or deleted a unit meanwhile did so in the older space first: then the new copy is taken back.
-    """
+def attach(op: AttachEmbeddings, places: Places, write: str) -> Plan[int]:
+    """Embed units where they are, if that is the present space, else bring them there."""
     check_units(op.units, places.present.space)
     for indexed in op.units:
         if indexed.dense is None:
-            raise StoreRejected(f"unit {indexed.unit.id!r} is moved to another embedding space without an embedding")
-    moved = 0
+            raise StoreRejected(f"unit {indexed.unit.id!r} was to get an embedding and carries none")
+    done = 0
     for place in places.older:
-        moved += yield from _move_from(place, op.units, places.present, write)
-    return moved
+        done += yield from _move_from(place, op.units, places.present, write)
+    return done + (yield from _embed_in_place(op.units, places.present))
+
+
+def _embed_in_place(units: tuple[IndexedUnit, ...], present: Place) -> Plan[int]:
+    vectors = {_id(indexed.unit): (indexed.unit.revision, indexed.dense) for indexed in units}
+    waiting: Conditions = (HasId(ids=tuple(vectors)), Unembedded())
+    found, _ = yield from ask(Scroll(place=present, conditions=waiting, limit=max(1, len(vectors)), fields=(REVISION,)))
+    by_revision: dict[int, list[tuple[str, tuple[float, ...]]]] = defaultdict(list)
+    for point in found:
+        revision, dense = vectors[point.id]
+        if dense is not None and revision_of(point.payload) == revision:
+            by_revision[revision].append((point.id, dense))
+    for revision, batch in by_revision.items():
+        yield from ask(SetDense(place=present, vectors=tuple(batch), revision=revision))
+    return sum(len(batch) for batch in by_revision.values())
 
 
 def _move_from(place: Place, units: tuple[IndexedUnit, ...], present: Place, write: str) -> Plan[int]:
+    """Copy units to the present space, look whether they still are what was read, then remove the older copies.
+
+    Whoever revised, replaced or deleted a unit meanwhile did so in the older space first: then the new copy is taken back.
+    """
     points = {point_id(indexed.unit.owner, indexed.unit.id): _point(indexed, write) for indexed in units}
     before = yield from _unchanged(place, points)
     by_revision: dict[int, list[Point]] = defaultdict(list)

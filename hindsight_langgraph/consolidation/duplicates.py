@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 
 from hindsight_langgraph.config import ConsolidationConfig
-from hindsight_langgraph.models.embedders import similarity
 from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit, Record, Status
+from hindsight_langgraph.similarity import similarity
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 

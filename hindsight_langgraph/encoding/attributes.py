@@ -37,7 +37,26 @@ _SYNONYMS: Final[dict[str, str]] = {
 CANONICAL: Final = frozenset(_SYNONYMS.values())
 """Attributes that are known by one slug in both languages."""
 _OPPOSITES: Final[dict[str, str]] = dict.fromkeys(
-    ["dislikes", "dislike", "hates", "hate", "loathes", "detests", "avoids", "can't_stand", "cannot_stand", "cant_stand", "does_not_like", "讨厌", "不喜欢", "受不了", "不爱", "不吃", "不喝"], "likes"
+    [
+        "dislikes",
+        "dislike",
+        "hates",
+        "hate",
+        "loathes",
+        "detests",
+        "avoids",
+        "can't_stand",
+        "cannot_stand",
+        "cant_stand",
+        "does_not_like",
+        "讨厌",
+        "不喜欢",
+        "受不了",
+        "不爱",
+        "不吃",
+        "不喝",
+    ],
+    "likes",
 )
 MULTI_VALUED: Final = frozenset({"likes", "uses", "plays", "speaks", "drinks", "eats", "has", "allergic_to", "studies", "is_a"})
 """A second value stands beside the first."""

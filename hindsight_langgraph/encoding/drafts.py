@@ -107,5 +107,3 @@ def _normal(triple: Triple, aliases: AliasTable) -> Triple:
 def _said_in(source_text: str, turn: Turn) -> str:
     """The words that were read, if they are in the turn; else the turn: a model may quote what nobody said."""
     return source_text if source_text and source_text in turn.text else turn.text
-
-

@@ -88,7 +88,9 @@ def _choice(turn: Turn, said: str, context: Sequence[Turn]) -> Reading | None:
         if len(listed) > place:
             chosen = clip(listed[place], QUOTE_WEIGHT)
             full = clip(before.text.strip(), QUOTE_WEIGHT)
-            content = f"{said} 选的是：{chosen}（选项：{full}）" if is_chinese(said) else f"{said} Chosen: {chosen} (options: {full})"
+            content = (
+                f"{said} 选的是：{chosen}（选项：{full}）" if is_chinese(said) else f"{said} Chosen: {chosen} (options: {full})"
+            )
             return Reading(content=content, turn_ids=(before.id, turn.id), kind=Kind.DECISION)
     return None
 

@@ -58,13 +58,25 @@ _OBJECT_END: Final = re.compile(
 )
 _ARTICLE: Final = re.compile(r"^(?:the|an?|some|my|our|his|her|their|to|in|at)\s+", re.IGNORECASE)
 _SENTENCES: Final = tuple(
-    (re.compile(rf"{_SUBJECT}(?: |(?='))(?:{_ADVERBS}{_NEGATION}{_ADVERBS})(?:{verb.pattern})\s+(?P<object>\S.{{0,80}})", re.DOTALL), verb)
+    (
+        re.compile(
+            rf"{_SUBJECT}(?: |(?='))(?:{_ADVERBS}{_NEGATION}{_ADVERBS})(?:{verb.pattern})\s+(?P<object>\S.{{0,80}})", re.DOTALL
+        ),
+        verb,
+    )
     for verb in _VERBS
 )
 _STOPPED: Final = re.compile(
     r"\b(?P<i>[Ii])(?: have|'ve)? (?:stopped|quit|given up|gave up) (?P<verb>using|drinking|eating|playing|driving|studying) (?P<object>\S.{0,60})"
 )
-_GERUNDS: Final = {"using": "uses", "drinking": "drinks", "eating": "eats", "playing": "plays", "driving": "drives", "studying": "studies"}
+_GERUNDS: Final = {
+    "using": "uses",
+    "drinking": "drinks",
+    "eating": "eats",
+    "playing": "plays",
+    "driving": "drives",
+    "studying": "studies",
+}
 _OWN: Final = re.compile(
     r"\b(?:[Mm]y|[Oo]ur) (?P<attribute>(?:[a-z][\w-]* ){0,2}[a-z][\w-]*) (?P<no>is not|isn't)?(?(no)|(?:is|are|ends in|starts at)) (?:now )?(?P<object>\S.{0,60})"
 )

@@ -23,14 +23,6 @@ from hindsight_langgraph.records import EmbeddingSpace
 
 Vector = tuple[float, ...]
 OPENAI_DIMENSIONS: Final = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
-COSINE_FLOORS: Final = {"multilingual-e5-small-q4": 0.70}
-"""Cosine of two unrelated texts, by model, where it is far from 0; e5 squeezes every pair into 0.7–1.0."""
-
-
-def similarity(cosine: float, space: EmbeddingSpace) -> float:
-    """A cosine on the scale that the thresholds of SPEC B and F mean: 0 for unrelated texts, 1 for equal ones."""
-    floor = COSINE_FLOORS.get(space.model, 0.0)
-    return max(0.0, (cosine - floor) / (1.0 - floor))
 
 
 def unit_length(rows: Sequence[Sequence[float]] | NDArray[Any], *, dimension: int, model: str) -> list[Vector]:

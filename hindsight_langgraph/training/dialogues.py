@@ -77,5 +77,6 @@ def _session(session: Mapping[str, Any]) -> tuple[Turn, ...]:
     start = datetime.fromisoformat(session["start"])
     turns: Sequence[Mapping[str, str]] = session["turns"]
     return tuple(
-        Turn(id=turn["id"], role=Role(turn["role"]), text=turn["content"], at=start + TURN_GAP * i) for i, turn in enumerate(turns)
+        Turn(id=turn["id"], role=Role(turn["role"]), text=turn["content"], at=start + TURN_GAP * i)
+        for i, turn in enumerate(turns)
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar
 
 from hindsight_langgraph.ops import WorkingOp
 from hindsight_langgraph.ports import WorkingStore
@@ -16,29 +17,31 @@ Mode = Literal["sync", "async"]
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
-    """A store with one of its two doors."""
+    """A store behind one of its two doors."""
 
     store: WorkingStore
     mode: Mode
-    backend: str
-    wait: Callable[[float], None]
-    """Let so many seconds pass for the store's expiry: a fake clock where it takes one, else real sleep."""
+    runner: asyncio.Runner
+    ttl_s: float
+    """A short time to live for tests of expiry."""
+    expire: Callable[[], object]
+    """Let `ttl_s` pass for the store."""
 
     def ask(self, op: WorkingOp[Reply]) -> Reply:
-        """Answer one request through this door; the async door uses a loop of its own each time."""
+        """Answer one request."""
         if self.mode == "sync":
             return self.store.run(op)
-        return asyncio.run(cast("Awaitable[Reply]", self.store.arun(op)))  # type: ignore[arg-type]
+        return self.runner.run(self._one(op))
 
-    def ask_together(self, requests: list[WorkingOp[Reply]]) -> list[Reply]:
+    def ask_together(self, requests: Iterable[WorkingOp[Reply]]) -> list[Reply]:
         """Answer requests at the same time: on threads, or on one loop."""
         if self.mode == "async":
-
-            async def gather() -> list[Reply]:
-                return await asyncio.gather(*(self.store.arun(op) for op in requests))
-
-            return asyncio.run(gather())
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(len(requests)) as pool:
+            return self.runner.run(self._all(list(requests)))
+        with ThreadPoolExecutor(16) as pool:
             return list(pool.map(self.store.run, requests))
+
+    async def _one(self, op: WorkingOp[Reply]) -> Reply:
+        return await self.store.arun(op)
+
+    async def _all(self, requests: list[WorkingOp[Reply]]) -> list[Reply]:
+        return await asyncio.gather(*(self.store.arun(op) for op in requests))
