@@ -137,9 +137,10 @@ def test_nothing_is_left_once_all_is_expired_deleted_or_settled(store: RedisWork
 
 
 def test_an_index_forgets_expired_keys_at_the_next_write(store: RedisWorkingStore, raw: redis.Redis, prefix: str):
+    store.run(WriteFields(key=LOG, fields={"a": b"1"}))
     store.run(WriteFields(key=TASK, fields={"a": b"1"}, ttl_s=0.03))
     time.sleep(0.05)
-    store.run(WriteFields(key=LOG, fields={"a": b"1"}))
+    store.run(WriteFields(key=LOG, fields={"b": b"2"}))
     assert raw.zrange(f"{prefix}:{{u1}}:index", 0, -1) == [b"session:s1"]
 
 
