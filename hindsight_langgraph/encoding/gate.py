@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.assertions import triples
+from hindsight_langgraph.encoding.cues import cues, is_retraction
 from hindsight_langgraph.encoding.features import WORD_FEATURES, turn_features, word_features
 from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.records import Record, Role, Turn, Unit01
@@ -52,6 +53,8 @@ def judge(
     able = heads.reading(vector)
     features = words if able.space is None or vector is None else turn_features(words, vector, previous_vector)
     ((_, score),) = able.gate.probabilities(features).items()
+    if is_retraction(turn.text) and "question" not in cues(turn.text):
+        return Verdict(keep=True, score=max(score, able.gate.threshold), reasons=("takes back",))
     if score < able.gate.threshold and (stated := triples(turn.text)):
         fact = stated[0][1]
         return Verdict(keep=True, score=able.gate.threshold, reasons=(f"states {fact.subject} {fact.attribute}",))

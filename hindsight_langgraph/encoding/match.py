@@ -24,6 +24,10 @@ SECOND_UPDATE: Final = 0.80
 """From which probability one unit replaces a second one besides the likeliest."""
 
 
+RETRACTED: Final = 0.10
+"""The same where the text says that something is taken back, so that only what is in question."""
+
+
 class Outcome(StrEnum):
     """What a comparison comes to."""
 
@@ -53,7 +57,7 @@ def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: W
         new: the unit, not yet stored.
         pool: active units of the same owner that may have to do with it.
         heads: judge updates that no triple shows.
-        config: thresholds of SPEC B6 and B7, on the scale of `models.embedders.similarity`.
+        config: thresholds of SPEC B6 and B7, on the scale of `similarity.similarity`.
     """
     others = [c for c in pool if c.unit.owner == new.owner and c.unit.status is Status.ACTIVE and c.unit.id != new.id]
     twin = next((c for c in sorted(others, key=lambda c: -c.similarity) if says_the_same(new, c, config=config)), None)
@@ -65,6 +69,9 @@ def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: W
     later = next((c for c in others if c.unit.moment > new.moment and replaces(c.unit, new)), None)
     if later is not None:
         return Match(outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",))
+    withdrawn = _withdrawn(new, others)
+    if withdrawn:
+        return Match(outcome=Outcome.UPDATE, supersedes=withdrawn, related=related, reasons=("takes back what was just said",))
     older = [c for c in others if c.unit.moment <= new.moment and not set(c.unit.sources) & set(new.sources)]
     by_triple = tuple(c.unit.id for c in older if replaces(new, c.unit))
     if by_triple:
@@ -112,10 +119,18 @@ def replaces(new: MemoryUnit, old: MemoryUnit) -> bool:
     return not same_value
 
 
+def _withdrawn(new: MemoryUnit, pool: Sequence[Candidate]) -> tuple[str, ...]:
+    """The units read from the turn that a bare "forget it" or "never mind" takes back."""
+    if RETRACTION not in new.tags or len(new.sources) < 2:
+        return ()
+    return tuple(c.unit.id for c in pool if c.unit.sources[-1:] == new.sources[:1] and c.unit.moment <= new.moment)
+
+
 def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -> list[tuple[str, float]]:
     """Ids of the units that the update head says are replaced, likeliest first."""
     if not older or QUOTED_CLAIM in new.tags:
         return []
+    first = min(heads.update.threshold, RETRACTED) if RETRACTION in new.tags else heads.update.threshold
     rows = update_features(new, older)
     able = [_may_replace(new, candidate.unit) for candidate in older]
     odds = [next(iter(heads.update.probabilities(row).values())) for row in rows]
@@ -125,7 +140,7 @@ def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -
     return [
         (candidate.unit.id, chance)
         for rank, (candidate, chance) in enumerate(ranked[:2])
-        if chance >= (heads.update.threshold if rank == 0 else SECOND_UPDATE)
+        if chance >= (first if rank == 0 else SECOND_UPDATE)
     ]
 
 

@@ -52,7 +52,7 @@ class Candidate(Record):
 
     unit: MemoryUnit
     similarity: Unit01 = 0.0
-    """Of the embeddings, 0 for unrelated texts (see `models.embedders.similarity`); 0 where one of them has none."""
+    """Of the embeddings, 0 for unrelated texts (see `similarity.similarity`); 0 where one of them has none."""
     asked_similarity: Unit01 = 0.0
     """Of the stored unit and the turn before the new one: what an elliptical turn answers."""
 

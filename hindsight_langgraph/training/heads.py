@@ -24,9 +24,9 @@ from hindsight_langgraph.encoding.split import clip
 from hindsight_langgraph.encoding.updates import UPDATE_FEATURES, Candidate, update_features
 from hindsight_langgraph.errors import MissingExtra
 from hindsight_langgraph.lexical import index_text
+from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.ports import Embedder
 from hindsight_langgraph.records import Kind, MemoryUnit, Role, Scope, Turn
-from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.training.dialogues import Dialogue, read_dialogues
 
 GATE_REGULARISATION: Final = 1.0
@@ -37,8 +37,8 @@ GATE_THRESHOLD: Final = 0.46
 UPDATE_THRESHOLD: Final = 0.35
 """High: a wrongly retired memory costs more than one that waits for consolidation."""
 
-PLAIN_WEIGHT: Final = 0.5
-"""What a made-up plain turn counts beside a turn of a dialogue."""
+PLAIN_WEIGHT: Final = 0.25
+"""What a made-up plain turn counts beside a turn of a dialogue. Without them the gate keeps 1 plain statement in 20; at 0.25 it finds\n86 % (F1, five-fold) for 0.006 of F1 on the dialogues."""
 
 _BEFORE: Final = 12
 
