@@ -13,9 +13,9 @@ from hindsight_langgraph.encoding.match import Match, Outcome, match, says_the_s
 from hindsight_langgraph.encoding.reading import Judged, WritingTools
 from hindsight_langgraph.encoding.store import find_pools, make_changes
 from hindsight_langgraph.encoding.updates import Candidate
-from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.plan import Plan
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status
+from hindsight_langgraph.similarity import similarity
 
 
 @dataclass(kw_only=True, slots=True)

@@ -11,10 +11,10 @@ from hindsight_langgraph.encoding.features import Vector
 from hindsight_langgraph.encoding.updates import Candidate
 from hindsight_langgraph.errors import Conflict
 from hindsight_langgraph.lexical import context_text, document_vector, index_text, query_vector
-from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.ops import FetchUnits, Probe, PutUnits, ReviseUnits, ScanUnits, SearchUnits, Where
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import EmbeddingSpace, Hit, IndexedUnit, MemoryUnit, Scope, Status
+from hindsight_langgraph.similarity import similarity
 
 DENSE_TOP: Final = 30
 WORDS_TOP: Final = 10

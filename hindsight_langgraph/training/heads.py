@@ -24,9 +24,9 @@ from hindsight_langgraph.encoding.split import clip
 from hindsight_langgraph.encoding.updates import UPDATE_FEATURES, Candidate, update_features
 from hindsight_langgraph.errors import MissingExtra
 from hindsight_langgraph.lexical import index_text
-from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.ports import Embedder
 from hindsight_langgraph.records import Kind, MemoryUnit, Role, Scope, Turn
+from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.training.dialogues import Dialogue, read_dialogues
 
 GATE_REGULARISATION: Final = 1.0
