@@ -59,6 +59,7 @@ class Timed:
     embedding_s: float = 0.0
 
     def __call__(self, op: Op[Any]) -> Any:
+        """Answer one request."""
         if not isinstance(op, Embed):
             return self.runtime.answer(op)
         start = time.process_time()
@@ -76,9 +77,7 @@ def embedded(embedder: Embedder) -> Iterator[Runtime]:
         working = SqliteWorkingStore(Path(directory) / "working.sqlite", timeout_s=2.0, clock=clock)
         long_term = EdgeLongTermStore(Path(directory) / "units", embedder.space)
         try:
-            yield Runtime(
-                working=working, long_term=long_term, embedder=embedder, chat=None, clock=clock, retry_after_s=10.0
-            )
+            yield Runtime(working=working, long_term=long_term, embedder=embedder, chat=None, clock=clock, retry_after_s=10.0)
         finally:
             long_term.close()
             working.close()
@@ -262,9 +261,7 @@ def gold_through(dialogue: Dialogue, heads: Heads, embedder: Embedder) -> tuple[
 
 
 def _tools(heads: Heads, embedder: Embedder, *, extractor: GoldExtractor | None = None) -> WritingTools:
-    return WritingTools(
-        heads=heads, aliases=AliasTable(), redactor=SecretRedactor(), space=embedder.space, extractor=extractor
-    )
+    return WritingTools(heads=heads, aliases=AliasTable(), redactor=SecretRedactor(), space=embedder.space, extractor=extractor)
 
 
 # --- the command ---------------------------------------------------------------------------------------------------------

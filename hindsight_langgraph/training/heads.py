@@ -24,9 +24,9 @@ from hindsight_langgraph.encoding.split import clip
 from hindsight_langgraph.encoding.updates import UPDATE_FEATURES, Candidate, update_features
 from hindsight_langgraph.errors import MissingExtra
 from hindsight_langgraph.lexical import index_text
-from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.ports import Embedder
 from hindsight_langgraph.records import Kind, MemoryUnit, Role, Scope, Turn
+from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.training.dialogues import Dialogue, read_dialogues
 
 GATE_REGULARISATION: Final = 1.0
@@ -161,7 +161,10 @@ def _drafts(dialogue: Dialogue, heads: Heads, vectors: Mapping[str, Vector]) -> 
         reader = LocalExtractor(heads=heads, aliases=aliases, vectors=vectors)
         statements = reader.read(example.turn, context=example.before, scope=scope)
         units.extend(
-            (draft(s, turn=example.turn, previous=example.previous, scope=scope, aliases=aliases, now=example.turn.at), example.previous)
+            (
+                draft(s, turn=example.turn, previous=example.previous, scope=scope, aliases=aliases, now=example.turn.at),
+                example.previous,
+            )
             for s in statements[:1]
         )
     return units
@@ -194,7 +197,7 @@ def _fit(
     except ImportError as error:
         raise MissingExtra("training needs scikit-learn: pip install 'langgraph-hindsight[train]'") from error
     spread = np.ones(features.shape[1]) if balanced else features.std(axis=0) + 1e-6
-    model = LogisticRegression(C=regularisation, max_iter=5_000, class_weight="balanced" if balanced else None)
+    model: Any = LogisticRegression(C=regularisation, max_iter=5_000, class_weight="balanced" if balanced else None)
     model.fit(features / spread, labels, sample_weight=weights)
     return LinearHead(
         labels=tuple(str(label) for label in model.classes_),
