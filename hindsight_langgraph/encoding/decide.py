@@ -22,9 +22,9 @@ from hindsight_langgraph.similarity import similarity
 class Decided:
     """What is to be written, before anything is."""
 
-    new: dict[str, MemoryUnit] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
-    matches: dict[str, Match] = field(default_factory=dict)
+    new: dict[str, MemoryUnit] = field(default_factory=dict[str, MemoryUnit])
+    changes: list[Change] = field(default_factory=list[Change])
+    matches: dict[str, Match] = field(default_factory=dict[str, Match])
 
 
 def decide(
@@ -32,6 +32,7 @@ def decide(
     vectors: Mapping[str, Vector],
     asked: Mapping[str, Vector],
     *,
+    replaced_values: Mapping[str, str],
     scope: Scope,
     tools: WritingTools,
     config: WriteConfig,
@@ -52,7 +53,13 @@ def decide(
             for other in decided.new.values()
             if other.status is Status.ACTIVE
         ]
-        found = match(unit, candidates, heads=tools.heads.reading(vectors.get(unit.id)), config=config)
+        found = match(
+            unit,
+            candidates,
+            heads=tools.heads.reading(vectors.get(unit.id)),
+            config=config,
+            replaced_value=replaced_values.get(unit.id, ""),
+        )
         decided.matches[unit.id] = found
         _take(decided, unit, found, now=now)
     return decided

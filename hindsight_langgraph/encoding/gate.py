@@ -1,4 +1,4 @@
-"""Is a turn worth remembering? (SPEC B1)
+"""Decides whether a turn is worth remembering (SPEC B1).
 
 Events are written, not turns: a stated preference, fact or decision, a change of a task, a failure with its cause, a correction.
 Chit-chat, acknowledgements and thinking aloud are not. What the agent itself says is kept only as what a user's choice refers to;
@@ -80,6 +80,6 @@ def _by_rule(turn: Turn) -> Verdict | None:
 def _reasons(words: NDArray[np.float64], heads: Heads, *, keep: bool) -> tuple[str, ...]:
     """The word features that pushed most towards the verdict."""
     pushes = heads.gate.weights[0, : len(WORD_FEATURES)] * words
-    order = np.argsort(-pushes if keep else pushes)
-    found = [WORD_FEATURES[i] for i in order[:3] if (pushes[i] > 0) == keep and pushes[i] != 0]
+    order: list[int] = np.argsort(-pushes if keep else pushes).tolist()
+    found: list[str] = [WORD_FEATURES[i] for i in order[:3] if (pushes[i] > 0) == keep and pushes[i] != 0]
     return tuple(found) or ("meaning",)

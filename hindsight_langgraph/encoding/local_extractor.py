@@ -34,9 +34,10 @@ TOOL_CHARS: Final = 300
 
 _TASTES: Final = frozenset({"likes", "uses", "drinks", "eats"})
 """Attributes that say what someone prefers; tools that someone uses count (SPEC B3)."""
-_EVENTS: Final = frozenset({"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"})
+_EVENTS: Final = frozenset(
+    {"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"}
+)
 """Cues of a sentence that must not be lost when its neighbours become triples."""
-
 
 
 class LocalExtractor:

@@ -50,13 +50,14 @@ class Match(Record):
     reasons: tuple[str, ...] = ()
 
 
-def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: WriteConfig) -> Match:
+def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: WriteConfig, replaced_value: str = "") -> Match:
     """Decide on one new unit.
 
     Args:
         new: the unit, not yet stored.
         pool: active units of the same owner that may have to do with it.
         heads: judge updates that no triple shows.
+        replaced_value: the value that the text says it replaces ("instead of Vim"), where an extractor found one.
         config: thresholds of SPEC B6 and B7, on the scale of `similarity.similarity`.
     """
     others = [c for c in pool if c.unit.owner == new.owner and c.unit.status is Status.ACTIVE and c.unit.id != new.id]
@@ -68,7 +69,9 @@ def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: W
         return Match(outcome=Outcome.DUPLICATE, same_as=twin.unit.id, reasons=("says the same",))
     later = next((c for c in others if c.unit.moment > new.moment and replaces(c.unit, new)), None)
     if later is not None:
-        return Match(outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",))
+        return Match(
+            outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",)
+        )
     withdrawn = _withdrawn(new, others)
     if withdrawn:
         return Match(outcome=Outcome.UPDATE, supersedes=withdrawn, related=related, reasons=("takes back what was just said",))
@@ -76,6 +79,9 @@ def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: W
     by_triple = tuple(c.unit.id for c in older if replaces(new, c.unit))
     if by_triple:
         return Match(outcome=Outcome.UPDATE, supersedes=by_triple, related=related, reasons=("same subject and attribute",))
+    named = _named(replaced_value, new, older)
+    if named:
+        return Match(outcome=Outcome.UPDATE, supersedes=named, related=related, reasons=("names what it replaces",))
     likely = _likely_updates(new, older, heads)
     if likely:
         ids = tuple(unit_id for unit_id, _ in likely)
@@ -117,6 +123,15 @@ def replaces(new: MemoryUnit, old: MemoryUnit) -> bool:
     if one.negated or other.negated:
         return same_value and one.negated != other.negated
     return not same_value
+
+
+def _named(value: str, new: MemoryUnit, older: Sequence[Candidate]) -> tuple[str, ...]:
+    """The closest unit that has the value which the text says it replaces."""
+    wanted = same_text(value)
+    if not wanted:
+        return ()
+    found = [c for c in older if wanted in same_text(c.unit.content) and _may_replace(new, c.unit)]
+    return tuple(c.unit.id for c in sorted(found, key=lambda c: -c.similarity)[:1])
 
 
 def _withdrawn(new: MemoryUnit, pool: Sequence[Candidate]) -> tuple[str, ...]:

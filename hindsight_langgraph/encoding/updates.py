@@ -26,7 +26,9 @@ _COUNT: Final = (
     r"ninety)(?:-\w+)?|hundred|thousand)\b)"
 )
 _MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\u4e00-\u9fff]{{1,2}}))", re.IGNORECASE)
-_NAME: Final = re.compile(r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\"")
+_NAME: Final = re.compile(
+    r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
+)
 _RESTATED: Final = re.compile(
     r"\b(?:still|as (?:ever|always|before|usual)|same as|stays?|again|unchanged|keep using|stick to|once more)\b|照旧|照样|还是(?!算)|没变|不变|再说一遍|一直|仍然?",
     re.IGNORECASE,
@@ -74,7 +76,7 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
     cover = [(a * b) ** 0.5 for a, b in zip(covers_new, covers_old, strict=True)]
     best_cover = max(cover, default=0.0)
     best_similarity = max((candidate.similarity for candidate in pool), default=0.0)
-    rows = []
+    rows: list[list[float]] = []
     for i, candidate in enumerate(pool):
         old = candidate.unit
         pair = _pair(facts, others[i], new, old)

@@ -197,7 +197,7 @@ def _fit(
     except ImportError as error:
         raise MissingExtra("training needs scikit-learn: pip install 'langgraph-hindsight[train]'") from error
     spread = np.ones(features.shape[1]) if balanced else features.std(axis=0) + 1e-6
-    model = LogisticRegression(C=regularisation, max_iter=5_000, class_weight="balanced" if balanced else None)
+    model: Any = LogisticRegression(C=regularisation, max_iter=5_000, class_weight="balanced" if balanced else None)
     model.fit(features / spread, labels, sample_weight=weights)
     return LinearHead(
         labels=tuple(str(label) for label in model.classes_),

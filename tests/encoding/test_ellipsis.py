@@ -18,7 +18,10 @@ def conversation(*lines: str) -> list[Turn]:
     ("lines", "chosen"),
     [
         (("a: Option one is a ferry. Option two is the night train.", "u: Go with the second one."), "the night train"),
-        (("a: We could paint it green, or leave the wood bare.", "u: Hm.", "a: Well?", "u: Never mind, the first one."), "paint it green"),
+        (
+            ("a: We could paint it green, or leave the wood bare.", "u: Hm.", "a: Well?", "u: Never mind, the first one."),
+            "paint it green",
+        ),
         (("u: 有两个方案，头一个是租车，第二个是坐高铁", "a: 租车自由。", "u: 那就第二个吧"), "坐高铁"),
         (("a: 要么周五走，要么周六走", "u: 用头一个"), "周五走"),
     ],

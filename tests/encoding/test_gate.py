@@ -41,7 +41,17 @@ def test_what_states_decides_or_corrects_is_kept(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Thanks, that helps.", "Hmm, maybe, I'd have to look.", "What do you think?", "Good morning!", "哈哈哈", "嗯，我想想", "在吗？", "晚安"]
+    "text",
+    [
+        "Thanks, that helps.",
+        "Hmm, maybe, I'd have to look.",
+        "What do you think?",
+        "Good morning!",
+        "哈哈哈",
+        "嗯，我想想",
+        "在吗？",
+        "晚安",
+    ],
 )
 def test_chatter_questions_and_thinking_aloud_are_let_go(text: str) -> None:
     assert not judge(turn(text), previous="", heads=WORDS).keep

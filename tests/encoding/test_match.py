@@ -128,3 +128,11 @@ def test_retiring_keeps_the_unit_readable_and_says_until_when_it_held() -> None:
     gone = retire(old, new, now=T0)
     assert (gone.status, gone.superseded_by, gone.valid_to) == (Status.SUPERSEDED, "b", new.valid_from)
     assert retire(gone, new, now=T0) is gone
+
+
+def test_a_text_that_names_what_it_replaces_retires_that() -> None:
+    vim, grep = unit("a", "Edits with Vim."), unit("b", "Searches with grep.")
+    new = unit("c", "Edits with Helix instead of Vim.", minutes=5)
+    pool = [Candidate(unit=vim), Candidate(unit=grep)]
+    found = match(new, pool, heads=load_heads(None), config=WriteConfig(), replaced_value="Vim")
+    assert found.supersedes == ("a",)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hindsight_langgraph.encoding.split import clip, pieces, segments, sentences, weight
 from hindsight_langgraph.records import Role, Turn
 
-TEXTS = st.text(alphabet=st.sampled_from("ab 我们。！？.!?,，\n\"”3；x"), max_size=400) | st.text(max_size=200)
+TEXTS = st.text(alphabet=st.sampled_from('ab 我们。！？.!?,，\n"”3；x'), max_size=400) | st.text(max_size=200)
 
 
 @given(TEXTS)
