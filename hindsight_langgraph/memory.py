@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,9 @@ from hindsight_langgraph.plan import Plan, adrive, ask, drive
 from hindsight_langgraph.ports import Clock, TokenCounter
 from hindsight_langgraph.recall.recollection import Query, Recollection
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
+from hindsight_langgraph.reembed import reembed
 from hindsight_langgraph.scoping import scope_from_settings
+from hindsight_langgraph.transfer import export_units, import_units
 from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
 
@@ -318,6 +320,30 @@ class HindsightMemory:
     async def aerase(self, *, scope: Scope | str) -> caring.Erased:
         """As `erase`."""
         return await self._arun(caring.erase(as_scope(scope), timeout_s=self.config.timeout_s))
+
+    def reembed(self) -> int:
+        """Embed what has no embedding of the present model: after a change of model, or an outage of it (SPEC A11).
+
+        Recall answers throughout. A run that dies is started again; it loses and doubles nothing. Returns how many were embedded.
+        """
+        return self._run(reembed())
+
+    async def areembed(self) -> int:
+        """As `reembed`."""
+        return await self._arun(reembed())
+
+    def export_lines(self, *, scope: Scope | str | None = None) -> Iterator[bytes]:
+        """Every unit of a user, or of all users, with its vectors, as JSON lines; the first line says which model they are of."""
+        owners = None if scope is None else (as_scope(scope).owner,)
+        return export_units(self._runtime.long_term, owners=owners)
+
+    def import_lines(self, lines: Iterable[bytes]) -> int:
+        """Store an export. Doing it twice leaves what doing it once left. Returns how many units were stored.
+
+        Raises:
+            EmbeddingMismatch: the export's vectors come from another model.
+        """
+        return import_units(self._runtime.long_term, lines)
 
     # --- doors -----------------------------------------------------------------------------------------------------------
 

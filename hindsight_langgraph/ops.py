@@ -456,3 +456,8 @@ class Notify(BackgroundOp[None]):
     """Tell the memory's listeners of something that was done."""
 
     event: object
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StaleEmbeddings(BackgroundOp[str]):
+    """What is wrong when the store holds units of another embedding model (SPEC A11); blank when nothing is. Warned of once."""

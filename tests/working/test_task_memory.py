@@ -166,3 +166,11 @@ def test_pending_turns_wait_in_order_until_they_are_finished(run: Run):
     run(finish(SCOPE, waiting[:1]))
     run(count_attempt(SCOPE, waiting[1:2]))
     assert [(p.turn.text, p.attempts) for p in run(read_pending(SCOPE))] == [("y", 1), ("z", 0)]
+
+
+def test_turns_whose_moment_is_unknown_keep_their_order(run: Run):
+    turns = [Turn(id=name, role=Role.USER, text=name) for name in ("zeta", "alpha", "mid")]
+    run(accept(SCOPE, turns, now=NOON))
+    run(append_session(SCOPE, turns, now=NOON, config=CONFIG))
+    assert [p.turn.text for p in run(read_pending(SCOPE))] == ["zeta", "alpha", "mid"]
+    assert [t.text for t in run(read_session(SCOPE, counter=estimate_tokens, config=CONFIG))] == ["mid", "alpha", "zeta"]
