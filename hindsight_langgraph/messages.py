@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from langchain_core.messages import AnyMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 
 from hindsight_langgraph.errors import CallError
 from hindsight_langgraph.records import Attachment, Role, Turn
@@ -155,7 +155,7 @@ def _moment(*places: Any) -> datetime | None:
     return None
 
 
-def inject(messages: Sequence[AnyMessage], block: str) -> list[AnyMessage]:
+def inject(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
     """The messages for one model call, with `block` just before the last message of the user (SPEC D11).
 
     The input is not changed, and nothing injected is written back: a block that an earlier call injected is taken out.

@@ -10,12 +10,12 @@ from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.demo.agent import build_agent, user_message
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.memory import HindsightMemory
-from hindsight_langgraph.models.chat import langchain_chat
+from hindsight_langgraph.models.chat import openai_chat_model
 
 
 def run_chat(config: HindsightConfig, *, user: str, thread: str, console: Console) -> None:
     """Read lines until an empty one or the end of input; show what each turn left in memory."""
-    model = langchain_chat(config.chat_model, config) if config.chat_model else None
+    model = openai_chat_model(config.chat_model, config) if config.chat_model else None
     if model is None:
         console.print("No chat model is configured (HINDSIGHT_CHAT_MODEL): answers come from memory alone.", style="yellow")
     console.print("Say something; an empty line ends.", style="dim")

@@ -14,7 +14,8 @@ from hindsight_langgraph.encoding.triples_zh import chinese_triples
 from hindsight_langgraph.records import Triple
 
 _NOT_ASSERTED: Final = re.compile(
-    r"\bif (?:i|we|he|she|they|you)\b|\b(?:wish|would|might|could|imagine|suppose|pretend)\b|如果|要是|假如|希望|假设|万一", re.IGNORECASE
+    r"\bif (?:i|we|he|she|they|you)\b|\b(?:wish|would|might|could|imagine|suppose|pretend)\b|如果|要是|假如|希望|假设|万一",
+    re.IGNORECASE,
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, cast
 
 from hindsight_langgraph.encoding import times
 from hindsight_langgraph.encoding.answers import Fact, Parsed, parse_facts
@@ -22,17 +22,29 @@ from hindsight_langgraph.records import Kind, Relation, Role, Scope, TimeAnchor,
 
 _USER_NAMES: Final = frozenset({"user", "the user", "i", "me", "myself", "用户", "我", "本人"})
 _KINDS: Final = {kind.value: kind for kind in Kind if kind is not Kind.EPISODE} | {
-    "task": Kind.TASK_STATE, "task state": Kind.TASK_STATE, "event": Kind.FACT, "feeling": Kind.SENTIMENT, "emotion": Kind.SENTIMENT,
-    "retraction": Kind.CORRECTION, "偏好": Kind.PREFERENCE, "事实": Kind.FACT, "决定": Kind.DECISION, "流程": Kind.PROCEDURE, "步骤": Kind.PROCEDURE,
-    "更正": Kind.CORRECTION, "情绪": Kind.SENTIMENT, "实体": Kind.ENTITY, "任务状态": Kind.TASK_STATE,
-}  # fmt: skip
+    "task": Kind.TASK_STATE,
+    "task state": Kind.TASK_STATE,
+    "event": Kind.FACT,
+    "feeling": Kind.SENTIMENT,
+    "emotion": Kind.SENTIMENT,
+    "retraction": Kind.CORRECTION,
+    "偏好": Kind.PREFERENCE,
+    "事实": Kind.FACT,
+    "决定": Kind.DECISION,
+    "流程": Kind.PROCEDURE,
+    "步骤": Kind.PROCEDURE,
+    "更正": Kind.CORRECTION,
+    "情绪": Kind.SENTIMENT,
+    "实体": Kind.ENTITY,
+    "任务状态": Kind.TASK_STATE,
+}
 
 
 class ModelExtractor:
     """Implements `statement.Extractor` by `ops.Complete` requests, at most one repair call a request.
 
-    The model sees no secrets and no encoded bytes. It copies the words of a time; the date is computed here, against the turn's own
-    moment, so that no date of the prompt or of today can slip in (CASES O07).
+    The model sees neither secrets nor encoded bytes. It copies the words of a time; the date is computed here, against the turn's
+    own moment, so that no date of the prompt or of today can slip in (CASES O07).
     """
 
     def __init__(self, *, redactor: Redactor, max_turn_chars: int = 4_000, max_tokens: int = 1_200) -> None:
@@ -93,12 +105,16 @@ def _repair(request: Complete, reply: Answer, reason: str, *, cut: bool) -> Comp
 def _read(group: Sequence[Piece], parsed: Parsed, scope: Scope, secrets: Sequence[str]) -> Extraction:
     """The statements of one answer; a fact that no shown turn said is counted as rejected (CASES O06)."""
     statements = [
-        statement for fact in parsed.facts if (statement := _statement(_scrubbed(fact, secrets), group, scope.timezone)) is not None
+        statement
+        for fact in parsed.facts
+        if (statement := _statement(_scrubbed(fact, secrets), group, scope.timezone)) is not None
     ]
     unusable = len(parsed.facts) - len(statements)
     status, reason = parsed.status, parsed.reason
     if unusable:
-        reason = "; ".join(filter(None, [reason, f"{unusable} items name no turn that was shown, or credit the user with another's words"]))
+        reason = "; ".join(
+            filter(None, [reason, f"{unusable} items name no turn that was shown, or credit the user with another's words"])
+        )
         status = ExtractionStatus.PARTIAL if statements else ExtractionStatus.FAILED
     return Extraction(statements=tuple(statements), status=status, rejected=parsed.rejected + unusable, reason=reason)
 
@@ -110,10 +126,12 @@ def _scrubbed(fact: Fact, secrets: Sequence[str]) -> Fact:
     return Fact.model_validate({name: _scrubbed_value(value, secrets) for name, value in fact.model_dump().items()})
 
 
-def _scrubbed_value(value: Any, secrets: Sequence[str]) -> Any:
+def _scrubbed_value(value: object, secrets: Sequence[str]) -> object:
     if isinstance(value, str):
         return scrub(value, secrets)
-    return tuple(_scrubbed_value(inner, secrets) for inner in value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return tuple(_scrubbed_value(inner, secrets) for inner in cast("tuple[object, ...]", value))
+    return value
 
 
 def _statement(fact: Fact, group: Sequence[Piece], timezone: str) -> Statement | None:
@@ -126,7 +144,9 @@ def _statement(fact: Fact, group: Sequence[Piece], timezone: str) -> Statement |
         return None  # advice is no habit of the one who was advised (CASES O08)
     triple = None
     if subject and fact.attribute and fact.value:
-        triple = Triple(subject=subject, attribute=fact.attribute, value=fact.value, negated=fact.negated, multi_valued=fact.multi_valued)
+        triple = Triple(
+            subject=subject, attribute=fact.attribute, value=fact.value, negated=fact.negated, multi_valued=fact.multi_valued
+        )
     content = fact.content or f"{subject} {fact.attribute}: {'not ' if fact.negated else ''}{fact.value}"
     ordering = is_instruction_to_assistant(fact.quote) or is_instruction_to_assistant(content)
     return Statement(
@@ -177,7 +197,11 @@ def _joined(readings: Sequence[Extraction]) -> Extraction:
     reason = "; ".join(dict.fromkeys(reading.reason for reading in readings if reading.reason))
     unsettled = any(reading.status in {ExtractionStatus.FAILED, ExtractionStatus.PARTIAL} for reading in readings)
     if unsettled:
-        status = ExtractionStatus.PARTIAL if any(reading.status is not ExtractionStatus.FAILED for reading in readings) else ExtractionStatus.FAILED
+        status = (
+            ExtractionStatus.PARTIAL
+            if any(reading.status is not ExtractionStatus.FAILED for reading in readings)
+            else ExtractionStatus.FAILED
+        )
     else:
         status = ExtractionStatus.OK_WITH_FACTS if statements else ExtractionStatus.OK_NOTHING
     return Extraction(statements=statements, status=status, rejected=sum(reading.rejected for reading in readings), reason=reason)

@@ -16,21 +16,27 @@ Replace = Callable[[re.Match[str]], str | None]
 _QUOTE: Final = "\"'“”‘’`「」『』"
 _VALUE: Final = rf"(?P<open>[{_QUOTE}]?)(?P<value>(?!\[redacted\])[^\s，。；、！？）】」』“”<>]{{3,}})"
 _NAME: Final = (
-    r"(?:pass(?:word|wd|phrase|code)s?|pwd|(?:client|app|api|shared|webhook|signing)[ _-]?secret|secret[ _-]?(?:access[ _-]?)?key|secret(?=\s*[=:：])"
-    r"|(?:api|access|auth|private|encryption|licen[cs]e|account|service|ssh|root)[ _-]?key|(?:(?:access|auth|bearer|refresh|session|bot|api|id)[ _-]?)?token"
+    r"(?:pass(?:word|wd|phrase|code)s?|pwd|(?:client|app|api|shared|webhook|signing)[ _-]?secret|secret[ _-]?"
+    r"(?:access[ _-]?)?key|secret(?=\s*[=:：])"
+    r"|(?:api|access|auth|private|encryption|licen[cs]e|account|service|ssh|root)[ _-]?key|(?:(?:access|auth|bearer"
+    r"|refresh|session|bot|api|id)[ _-]?)?token"
     r"|credentials?|登录密码|密码|口令|密钥|令牌|私钥|验证码|授权码)"
 )
 _BEFORE_NAME: Final = r"(?<![a-z])(?:[a-z0-9]+[_.-])*"
 _PROSE_LINK: Final = (
-    r"(?:\s+(?:for|of|on|to|at|in)\s+[\w .'’@/-]{1,40}?)?\s*(?:(?:\b(?:is|was|got|has been)\s+)?\b(?:changed|set|reset|updated|equal)\s+to\b|\bis\b|\bwas\b|['’]s\b(?=\s)|=>|->|是|为|改成了?|换成了?|改为|设成了?|设为)"
+    r"(?:\s+(?:for|of|on|to|at|in)\s+[\w .'’@/-]{1,40}?)?\s*(?:(?:\b(?:is|was|got|has been)\s+)?\b(?:changed|set"
+    r"|reset|updated|equal)\s+to\b|\bis\b|\bwas\b|['’]s\b(?=\s)|=>|->|是|为|改成了?|换成了?|改为|设成了?|设为)"
     r"(?:\s+(?:now|still|just))?\s*[:：]?\s*"
 )
-_STATES: Final = frozenset(
-    "a all also an and any as at available been blank by changed compromised correct customary different empty encrypted expired fine for from gone "
-    "good hashed here hidden i if in incorrect invalid it just kept leaked long lost mandatory missing my needed never new no none not now null off ok okay "
-    "old on only optional our out private public required reset revoked right rotated safe same secret secure set shared short still stored strong that "
-    "the their there this to too true false undefined unchanged unknown unset up valid very weak what where with wrong yes your yours".split()
+_STATES_WORDS: Final = (
+    "a all also an and any as at available been blank by changed compromised correct customary different "
+    "empty encrypted expired fine for from gone good hashed here hidden i if in incorrect invalid it just "
+    "kept leaked long lost mandatory missing my needed never new no none not now null off ok okay old on "
+    "only optional our out private public required reset revoked right rotated safe same secret secure "
+    "set shared short still stored strong that the their there this to too true false undefined unchanged "
+    "unknown unset up valid very weak what where with wrong yes your yours"
 )
+_STATES: Final = frozenset(_STATES_WORDS.split())
 _HOLDER: Final = re.compile(r"^(?:\$\{?|\{\{|%\(|<|os\.|process\.|env\b|getenv|\*{3,}|x{4,}$|\.{3}|…|your[_-])", re.IGNORECASE)
 
 
@@ -57,8 +63,12 @@ def _is_secret(value: str, match: re.Match[str], *, prose: bool) -> bool:
         return False  # a count of tokens
     if not prose or match["open"] or re.search(r"\d", value) or _looks_random(value):
         return True
-    ends_clause = re.match(r"\s*(?:$|[.,;!?\n，。；！？)]|(?:and|but|so|for|please|don['’]t)\b)", match.string[match.start("value") + len(value) :])
-    return bool(ends_clause) and name.startswith(("pass", "pwd", "密码", "口令")) and not word.endswith(("ed", "ing", "able", "ly"))
+    ends_clause = re.match(
+        r"\s*(?:$|[.,;!?\n，。；！？)]|(?:and|but|so|for|please|don['’]t)\b)", match.string[match.start("value") + len(value) :]
+    )
+    return (
+        bool(ends_clause) and name.startswith(("pass", "pwd", "密码", "口令")) and not word.endswith(("ed", "ing", "able", "ly"))
+    )
 
 
 def _looks_random(value: str) -> bool:
@@ -115,10 +125,14 @@ def _random(match: re.Match[str]) -> str | None:
 
 
 _KEYS: Final = (
-    r"sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}"
-    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA|AGPA|AROA)[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{20,}"
-    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|lsv2_[a-z]{2}_[A-Za-z0-9_]{20,}"
-    r"|dop_v1_[a-f0-9]{40,}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{30,}|tok_[A-Za-z0-9_]{10,}|gsk_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{30,}|tvly-[A-Za-z0-9-]{20,}"
+    r"sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{20,}"
+    r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}"
+    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA|AGPA|AROA)[0-9A-Z]{16}"
+    r"|AIza[0-9A-Za-z_-]{30,}|ya29\.[0-9A-Za-z_-]{20,}"
+    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}"
+    r"|lsv2_[a-z]{2}_[A-Za-z0-9_]{20,}"
+    r"|dop_v1_[a-f0-9]{40,}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{30,}|tok_[A-Za-z0-9_]{10,}|gsk_[A-Za-z0-9]{20,}"
+    r"|r8_[A-Za-z0-9]{30,}|tvly-[A-Za-z0-9-]{20,}"
     r"|AGE-SECRET-KEY-[0-9A-Z]{20,}|\d{8,10}:AA[A-Za-z0-9_-]{30,}|key-[0-9a-f]{32}|LTAI[A-Za-z0-9]{12,}|AKID[A-Za-z0-9]{13,}"
 )
 
@@ -128,29 +142,51 @@ def _rule(kind: str, pattern: str, replace: Replace, flags: re.RegexFlag = re.IG
 
 
 _RULES: Final = (
-    _rule("private_key", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", _whole, re.DOTALL),
-    _rule("token", r"\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s+)?(?P<value>(?!(?:bearer|basic|token|digest|negotiate|apikey)\b)[^\s\"',;，。]{3,})", _value_only),
+    _rule(
+        "private_key",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+        _whole,
+        re.DOTALL,
+    ),
+    _rule(
+        "token",
+        r"\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s+)?(?P<value>(?!(?:bearer|basic|token|digest|negotiate|apikey)\b)[^\s\"',;，。]{3,})",
+        _value_only,
+    ),
     _rule("token", r"\bbearer\s+(?P<value>(?=[^\s]*[\d._-])[A-Za-z0-9._~+/=-]{8,}[A-Za-z0-9_=])", _value_only),
     _rule("jwt", r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{3,}(?:\.[A-Za-z0-9_-]*)?", _whole, re.NOFLAG),
     _rule("api_key", rf"(?<![A-Za-z0-9])(?:{_KEYS})(?![A-Za-z0-9])", _whole, re.NOFLAG),
     _rule("connection_string", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]*:(?P<value>[^\s@/]+)(?=@)", _value_only),
-    _rule("connection_string", r"\b(?:AccountKey|SharedAccessKey|Pwd|Password)=(?P<value>[^\s;\"']{3,})(?=;|\s|$|[\"'])", _value_only),
+    _rule(
+        "connection_string",
+        r"\b(?:AccountKey|SharedAccessKey|Pwd|Password)=(?P<value>[^\s;\"']{3,})(?=;|\s|$|[\"'])",
+        _value_only,
+    ),
     _rule("token", r"https://hooks\.slack\.com/services/(?P<value>[A-Za-z0-9/]{15,})", _value_only),
-    _rule("token", r"[?&](?:access_token|api_?key|auth|key|password|sig|signature|secret|token|x-amz-signature)=(?P<value>[^\s&#]{4,})", _value_only),
+    _rule(
+        "token",
+        r"[?&](?:access_token|api_?key|auth|key|password|sig|signature|secret|token|x-amz-signature)=(?P<value>[^\s&#]{4,})",
+        _value_only,
+    ),
     _rule("token", r"\b(?:set-)?cookie:\s*(?P<value>[^\s][^\n]*)", _value_only),
     _rule("password", r"(?:(?<=\s)|^)(?:-u|--user)\s+[\w.@-]+:(?P<value>\S{3,})", _value_only),
     _rule("password", r"(?:(?<=\s)|^)--(?:password|passphrase|token|secret|api-key)[= ](?P<value>[^\s-]\S{2,})", _value_only),
-    _rule("password", rf"{_BEFORE_NAME}(?P<name>{_NAME})(?:[_-][a-z0-9]+)*[\"']?\s*(?:=(?![=>])|:(?!//)|：|:=)\s*{_VALUE}", _assigned),
+    _rule(
+        "password",
+        rf"{_BEFORE_NAME}(?P<name>{_NAME})(?:[_-][a-z0-9]+)*[\"']?\s*(?:=(?![=>])|:(?!//)|：|:=)\s*{_VALUE}",
+        _assigned,
+    ),
     _rule("password", rf"(?P<name>{_NAME}){_PROSE_LINK}{_VALUE}", _said),
     _rule("password", rf"(?P<name>{_NAME})\s+{_VALUE}", _beside),
     _rule("pin", r"\b(?:pin(?:\s*(?:code|number|码))?|cvv2?|cvc)\s*(?:is|was|=|:|：|是|为)?\s*(?P<value>\d{3,8})\b", _value_only),
     _rule("card", r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-])", _card),
     _rule("key", r"(?<![A-Za-z0-9+/_=.-])[A-Za-z0-9+/_-]{32,}={0,2}(?![A-Za-z0-9+/_=])", _random, re.NOFLAG),
-)  # fmt: skip
+)
 
 
 _HINT: Final = re.compile(
-    r"pass|pwd|secret|key|token|credential|authori|bearer|cookie|pin\b|pin\s*码|cv[vc]|密|口令|令牌|私钥|验证码|授权码|:\S*@|[?&]\w+=|-u\s|--\w|[A-Za-z0-9+/_.:-]{14,}|\d[\d -]{11,}",
+    r"pass|pwd|secret|key|token|credential|authori|bearer|cookie|pin\b|pin\s*码|cv[vc]|密|口令|令牌|私钥|验证码"
+    r"|授权码|:\S*@|[?&]\w+=|-u\s|--\w|[A-Za-z0-9+/_.:-]{14,}|\d[\d -]{11,}",
     re.IGNORECASE,
 )
 """What every rule needs somewhere; most texts have none of it (5 times the speed)."""

@@ -39,19 +39,27 @@ def written_units(scope: Scope, turn_ids: Sequence[str]) -> Plan[list[MemoryUnit
 
 
 def find_pools(
-    units: Sequence[MemoryUnit], vectors: Mapping[str, Vector], *, scope: Scope, space: EmbeddingSpace | None
+    units: Sequence[MemoryUnit],
+    vectors: Mapping[str, Vector],
+    *,
+    asked: Mapping[str, Vector],
+    scope: Scope,
+    space: EmbeddingSpace | None,
 ) -> Plan[list[list[Candidate]]]:
-    """For each unit the active units of its owner that may have to do with it: close, of the same words, things or attribute."""
+    """For each unit the active units of its owner that may have to do with it: close, of the same words, things or attribute.
+
+    `vectors` holds the embeddings of the units by id, `asked` those of the turns before them, both from `space`.
+    """
     probes: list[tuple[int, Probe]] = []
     for i, unit in enumerate(units):
-        probes.extend((i, probe) for probe in _probes(unit, vectors.get(unit.id), scope))
+        probes.extend((i, probe) for probe in _probes(unit, vectors.get(unit.id), asked.get(unit.id), scope))
     if not probes:
         return [[] for _ in units]
     answers = yield from ask(SearchUnits(probes=tuple(probe for _, probe in probes)))
     pools: list[list[Candidate]] = []
     for i in range(len(units)):
         own = [(probe, hits) for (place, probe), hits in zip(probes, answers, strict=True) if place == i]
-        pools.append(_pool(own, space))
+        pools.append(_pool(own, asked.get(units[i].id), space))
     return pools
 
 
@@ -68,7 +76,7 @@ def make_changes(changes: Sequence[Change], *, scope: Scope, now: datetime) -> P
         Conflict: a unit changed under every one of `ATTEMPTS` tries.
     """
     changed: list[str] = []
-    waiting = list(changes)
+    waiting: list[Change] = list(changes)
     for _ in range(ATTEMPTS):
         if not waiting:
             return changed
@@ -91,10 +99,12 @@ def make_changes(changes: Sequence[Change], *, scope: Scope, now: datetime) -> P
     return changed
 
 
-def _probes(unit: MemoryUnit, vector: Vector | None, scope: Scope) -> list[Probe]:
+def _probes(unit: MemoryUnit, vector: Vector | None, asked: Vector | None, scope: Scope) -> list[Probe]:
     owners, active = (scope.owner,), (Status.ACTIVE,)
     where = Where(owners=owners, statuses=active, raw=False)
     probes = [Probe(where=where, limit=DENSE_TOP, dense=vector)] if vector is not None else []
+    if vector is not None and asked is not None:
+        probes.append(Probe(where=where, limit=DENSE_TOP, dense=asked))
     words = query_vector(unit.content)
     if words.indices:
         probes.append(Probe(where=where, limit=WORDS_TOP, text=words))
@@ -107,17 +117,22 @@ def _probes(unit: MemoryUnit, vector: Vector | None, scope: Scope) -> list[Probe
     return probes
 
 
-def _pool(answers: Sequence[tuple[Probe, list[Hit]]], space: EmbeddingSpace | None) -> list[Candidate]:
-    """The units of all channels, each once. One that the dense channel cut off is at most as close as its last hit."""
-    close: dict[str, float] = {}
+def _pool(answers: Sequence[tuple[Probe, list[Hit]]], asked: Vector | None, space: EmbeddingSpace | None) -> list[Candidate]:
+    """The units of all channels, each once. One that a dense channel cut off is at most as close as its last hit."""
     units: dict[str, MemoryUnit] = {}
+    close: dict[str, float] = {}
+    answered: dict[str, float] = {}
     for probe, hits in answers:
         for hit in hits:
             units.setdefault(hit.unit.id, hit.unit)
             if probe.dense is not None and space is not None:
-                close[hit.unit.id] = min(1.0, similarity(hit.score, space))
-    floor = min(close.values(), default=0.0)
-    return [Candidate(unit=unit, similarity=close.get(unit_id, floor)) for unit_id, unit in units.items()]
+                scores = answered if probe.dense is asked else close
+                scores[hit.unit.id] = min(1.0, similarity(hit.score, space))
+    floor, asked_floor = min(close.values(), default=0.0), min(answered.values(), default=0.0)
+    return [
+        Candidate(unit=unit, similarity=close.get(key, floor), asked_similarity=answered.get(key, asked_floor))
+        for key, unit in units.items()
+    ]
 
 
 def _indexed(unit: MemoryUnit, vector: Vector | None) -> IndexedUnit:

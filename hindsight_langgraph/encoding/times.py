@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from hindsight_langgraph.encoding import times_chinese, times_english
+from hindsight_langgraph.encoding import times_chinese, times_chinese_words, times_english, times_english_words
 from hindsight_langgraph.encoding.times_calendar import DAY, MINUTE, Interval, Shape, Span, one_day, safe_date
 from hindsight_langgraph.errors import CallError, ConfigError
 from hindsight_langgraph.records import Precision, TimeAnchor
@@ -26,13 +26,16 @@ _JOIN_CLOCK: Final = re.compile(r"[\s,，]*(?:at|by|around|about|的|before|from
 _JOIN_DAY: Final = re.compile(r"[\s,，(（的]{0,3}")
 _JOIN_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|and|-|–|—|~|～|到|至)\s*(?:the\s)?", re.IGNORECASE)
 _MOVED: Final = re.compile(
-    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b|改|推迟|延|提前|挪|换",
+    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b"
+    r"|改|推迟|延|提前|挪|换",
     re.IGNORECASE,
 )
 _LATE_PART: Final = re.compile(r"evening|night|afternoon|下午|傍晚|晚", re.IGNORECASE)
 
 _DROPPED: Final = re.compile(
-    r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be|\bmoved from|\bpushed from|不是|不再是|原定|原来|原本|本来|原计划|从)"
+    r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be"
+    r"|\b(?:moved|pushed|slipped|slid|shifted|changed|rescheduled|postponed|delayed|brought forward)(?: back| forward)? from"
+    r"|不是|不再是|原定|原来|原本|本来|原计划)"
     r"(?:\s+(?:on|at|for|until|the|planned for|from))*[\s在是定于]*$",
     re.IGNORECASE,
 )
@@ -113,7 +116,7 @@ def _written(span: Span) -> str:
 
 def is_recurring(text: str) -> bool:
     """True when the text speaks of something that happens again and again ("every Monday", "每周一", "on Fridays")."""
-    return bool(times_english.RECURRING.search(text) or (_HAN.search(text) and times_chinese.RECURRING.search(text)))
+    return bool(times_english_words.RECURRING.search(text) or (_HAN.search(text) and times_chinese_words.RECURRING.search(text)))
 
 
 def _zone(at: datetime | None, timezone: str) -> tzinfo:
@@ -147,9 +150,9 @@ def _spans(text: str, now: datetime | None, context: str) -> list[Span]:
     prose = _NO_PROSE.sub(_blank, text)
     found = list(_iso(prose))
     if _LATIN.search(prose):
-        found.extend(times_english.read_english(times_english.RECURRING.sub(_blank, prose), now))
+        found.extend(times_english.read_english(times_english_words.RECURRING.sub(_blank, prose), now))
     if _HAN.search(prose):
-        found.extend(times_chinese.read_chinese(times_chinese.RECURRING.sub(_blank, prose), now))
+        found.extend(times_chinese.read_chinese(times_chinese_words.RECURRING.sub(_blank, prose), now))
     if not found:
         return []
     return _with_offsets(_merged(_longest(found), prose), now, context)
@@ -234,7 +237,7 @@ def _at_hour(day: Span, clock: Span, text: str) -> Span:
     return Span(start=start, end=start + MINUTE, precision=Precision.INSTANT, shape=Shape.DATE, at=at, to=to)
 
 
-_FAR_BASE: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - distances are counted from here, see `times_english`
+_FAR_BASE: Final = datetime(2000, 1, 1)  # noqa: DTZ001 - distances are counted from here, see `times_english_rules`
 
 
 def _with_offsets(spans: list[Span], now: datetime | None, context: str) -> list[Span]:
@@ -264,6 +267,8 @@ def _claim(span: Span, text: str, now: datetime | None) -> int:
     if span.shape not in {Shape.DATE, Shape.WEEKDAY, Shape.MOMENT}:
         return 0
     before = text[: span.at]
+    if before.endswith(("从", "由")) and _MOVED.search(text[span.to : span.to + 6]):
+        return 0
     if _DROPPED.search(before) or (_OF_SOMEBODY.search(before) and text.startswith("的", span.to)):
         return 0
     ahead = now is not None and span.start.date() > now.date()

@@ -34,7 +34,9 @@ def pieces(turns: Sequence[Turn], *, clean: Clean, most: int) -> list[Piece]:
     found: list[Piece] = []
     for number, turn in enumerate(turns):
         texts = split(clean(turn.text), most)
-        found.extend(Piece(number=number, turn=turn, text=text, part=part, parts=len(texts)) for part, text in enumerate(texts, start=1))
+        found.extend(
+            Piece(number=number, turn=turn, text=text, part=part, parts=len(texts)) for part, text in enumerate(texts, start=1)
+        )
     return found
 
 
@@ -65,7 +67,9 @@ def batches(found: Sequence[Piece], *, most: int) -> list[list[Piece]]:
 
 def transcript(before: Sequence[Turn], batch: Sequence[Piece], *, clean: Clean, timezone: str, most_before: int = 600) -> str:
     """The conversation as text between tags that the turns cannot close; `before` is shown shortened and unnumbered."""
-    lines = [f"(before) {heading(turn, timezone)}: {_fenced(clean(turn.text))[:most_before]}" for turn in before if turn.text.strip()]
+    lines = [
+        f"(before) {heading(turn, timezone)}: {_fenced(clean(turn.text))[:most_before]}" for turn in before if turn.text.strip()
+    ]
     for piece in batch:
         part = f" (part {piece.part} of {piece.parts})" if piece.parts > 1 else ""
         lines.append(f"[{piece.number}] {heading(piece.turn, timezone)}{part}: {_fenced(piece.text)}")

@@ -85,7 +85,9 @@ _OF: Final = re.compile(
     r"(?P<no>is not|isn't)?(?(no)|(?:is|are)) (?:now )?(?P<object>\S.{0,60})"
 )
 _NO_SUBJECTS: Final = frozenset({"It", "This", "That", "There", "He", "She", "They", "You", "What", "Who", "If", "When", "And", "But", "So", "The", "Please", "Also", "Then", "Let", "Everyone", "Nobody", "Somebody", "Now"})  # fmt: skip
-_POINTERS: Final = frozenset({"it", "that", "this", "them", "those", "these", "him", "her", "you", "me", "us", "one", "what", "how", "to"})
+_POINTERS: Final = frozenset(
+    {"it", "that", "this", "them", "those", "these", "him", "her", "you", "me", "us", "one", "what", "how", "to"}
+)
 """Values that say nothing without the sentence before."""
 _NO_ATTRIBUTES: Final = frozenset({"point", "guess", "bad", "idea", "question", "problem", "turn", "fault", "pleasure"})
 
@@ -102,9 +104,11 @@ def english_triples(sentence: str) -> list[Triple]:
             if not subject or not value or (ended and verb.opposite):  # "don't dislike" says neither
                 continue
             found.append(_triple(subject, verb.attribute, value, negated=ended or verb.opposite))
-    for match in _STOPPED.finditer(text):
-        if value := _value(match["object"]):
-            found.append(_triple(USER, _GERUNDS[match["verb"]], value, negated=True))
+    found.extend(
+        _triple(USER, _GERUNDS[match["verb"]], value, negated=True)
+        for match in _STOPPED.finditer(text)
+        if (value := _value(match["object"]))
+    )
     return _distinct([*found, *_copulas(text)])
 
 

@@ -88,4 +88,5 @@ def _subject(match: re.Match[str]) -> str:
 
 
 def _value(text: str) -> str:
-    return _TAIL.sub("", _MEASURE.sub("", text.strip())).strip('“”"「」 ')
+    value = _TAIL.sub("", _MEASURE.sub("", text.strip())).strip('“”"「」 ')
+    return "" if _POINTER.search(value) or len(value) > LONGEST_VALUE else value

@@ -10,7 +10,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,11 @@ from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Record, Unit01
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*(?:e-?\d+)?")
-_MEASURED: Final = re.compile(r"\d[\d.,:]*\s?([a-z%€£$]+|[\u4e00-\u9fff])", re.IGNORECASE)
+_COUNT: Final = (
+    r"(?:\d[\d.,:]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|"
+    r"ninety)(?:-\w+)?|hundred|thousand)\b)"
+)
+_MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\u4e00-\u9fff]{{1,2}}))", re.IGNORECASE)
 _NAME: Final = re.compile(
     r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
 )
@@ -29,11 +34,18 @@ _RESTATED: Final = re.compile(
     re.IGNORECASE,
 )
 
+_CODE: Final = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,6}\b")
+_TOLD_APART: Final = re.compile(
+    r"\b(?:mix\w* (?:it|them|those|these|that)? ?up|confuse|not to be confused|unlike|another one|a different|a second)\b|"
+    r"(?:别|不要)(?:和.{1,8})?(?:弄|搞|记|看)(?:混|串|错|反)|不是一回事|另一个",
+    re.IGNORECASE,
+)
+
 UPDATE_FEATURES: Final = (
     "similarity", "similarity_gap", "covers_new", "covers_old", "cover_gap", "shared_entities", "shared_names", "asked_about",
     "numbers_differ", "same_measure", "new_change", "new_forget", "new_correction", "new_decision", "both_preference", "both_instruction",
     "both_decision", "polarity_differs", "same_session", "age", "newer_between", "forget_covers", "change_similarity", "change_covers",
-    "same_attribute", "restated", "other_names", "best_both",
+    "same_attribute", "restated", "other_names", "best_both", "asked_similarity", "asked_gap", "context_covers", "context_gap",
 )  # fmt: skip
 
 
@@ -42,25 +54,32 @@ class Candidate(Record):
 
     unit: MemoryUnit
     similarity: Unit01 = 0.0
-    """Of the embeddings, 0 for unrelated texts (see `models.embedders.similarity`); 0 where one of them has none."""
+    """Of the embeddings, 0 for unrelated texts (see `similarity.similarity`); 0 where one of them has none."""
+    asked_similarity: Unit01 = 0.0
+    """Of the stored unit and the turn before the new one: what an elliptical turn answers."""
 
 
 def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.float64]:
     """One row of `UPDATE_FEATURES` per candidate; what counts is also how a candidate stands out in its pool."""
-    words = [set(terms(candidate.unit.content)) for candidate in pool]
+    facts = _facts(new)
+    others = [_facts(candidate.unit) for candidate in pool]
+    words = [other.words for other in others]
     frequency = Counter(term for found in words for term in found)
     rare = {term: math.log((len(pool) + 2) / (count + 1)) for term, count in frequency.items()}
-    own, asked = set(terms(new.content)), set(terms(new.preceding))
+    own, asked = facts.words, _words(new.preceding)
+    around = [found | _words(candidate.unit.preceding) for found, candidate in zip(words, pool, strict=True)]
+    context = [(_covered(own | asked, a, rare, len(pool)) * _covered(a, own | asked, rare, len(pool))) ** 0.5 for a in around]
+    best_context = max(context, default=0.0)
+    best_asked = max((candidate.asked_similarity for candidate in pool), default=0.0)
     covers_new = [_covered(own, found, rare, len(pool)) for found in words]
     covers_old = [_covered(found, own, rare, len(pool)) for found in words]
     cover = [(a * b) ** 0.5 for a, b in zip(covers_new, covers_old, strict=True)]
     best_cover = max(cover, default=0.0)
     best_similarity = max((candidate.similarity for candidate in pool), default=0.0)
-    facts = _facts(new)
-    rows = []
+    rows: list[list[float]] = []
     for i, candidate in enumerate(pool):
         old = candidate.unit
-        pair = _pair(facts, _facts(old), new, old)
+        pair = _pair(facts, others[i], new, old)
         change, forget = pair["new_change"], pair["new_forget"]
         newer = sum(1 for other in pool if old.moment < other.unit.moment < new.moment)
         pair |= {
@@ -70,6 +89,10 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
             "covers_old": covers_old[i],
             "cover_gap": cover[i] - best_cover,
             "asked_about": _covered(asked, words[i], rare, len(pool)) if asked else 0.0,
+            "asked_similarity": candidate.asked_similarity,
+            "asked_gap": candidate.asked_similarity - best_asked,
+            "context_covers": context[i],
+            "context_gap": context[i] - best_context,
             "newer_between": newer / max(1, len(pool)),
             "forget_covers": forget * cover[i],
             "change_similarity": change * candidate.similarity,
@@ -80,22 +103,42 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
     return np.array(rows, dtype=np.float64).reshape(len(pool), len(UPDATE_FEATURES))
 
 
-class _Facts(Record):
+def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether words rule out that one replaces the other: other order numbers or codes, "don't mix them up", the same value again."""
+    one, other = _facts(new), _facts(old)
+    other_codes = bool(one.codes and other.codes and not one.codes & other.codes)
+    same_again = one.restated and bool(one.numbers) and one.numbers <= other.numbers
+    return other_codes or one.told_apart or same_again
+
+
+class _Facts(NamedTuple):
     """What the comparison needs of one text, read once."""
 
+    words: frozenset[str]
     cues: frozenset[str]
     numbers: frozenset[str]
     measures: frozenset[str]
     names: frozenset[str]
+    codes: frozenset[str]
+    restated: bool
+    told_apart: bool
 
 
 def _facts(unit: MemoryUnit) -> _Facts:
-    text = unit.content
+    return _read_facts(unit.content, unit.source_text or unit.content, unit.entities)
+
+
+@lru_cache(maxsize=4_096)
+def _read_facts(text: str, said: str, entities: tuple[str, ...]) -> _Facts:
     return _Facts(
-        cues=cues(unit.source_text or text),
+        words=frozenset(terms(text)),
+        cues=cues(said),
         numbers=frozenset(_NUMBER.findall(text)),
-        measures=frozenset(measure.lower() for measure in _MEASURED.findall(text)),
-        names=frozenset(match.group().strip('“”"').lower() for match in _NAME.finditer(text)) | frozenset(unit.entities),
+        measures=frozenset(term for found in _MEASURED.findall(text) for term in terms(" ".join(found))),
+        names=frozenset(match.group().strip('“”"').lower() for match in _NAME.finditer(text)) | frozenset(entities),
+        codes=frozenset(code.lower() for code in _CODE.findall(text)),
+        restated=bool(_RESTATED.search(said)),
+        told_apart=bool(_TOLD_APART.search(said)),
     )
 
 
@@ -124,11 +167,16 @@ def _pair(new_facts: _Facts, old_facts: _Facts, new: MemoryUnit, old: MemoryUnit
         "same_session": float(new.session_id == old.session_id),
         "age": math.log1p(days) / 5,
         "same_attribute": float(same_attribute),
-        "restated": float(bool(_RESTATED.search(new.source_text or new.content))),
+        "restated": float(new_facts.restated),
     }
 
 
-def _covered(wanted: set[str], found: set[str], rare: dict[str, float], size: int) -> float:
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def _covered(wanted: frozenset[str], found: frozenset[str], rare: dict[str, float], size: int) -> float:
     """Part of the weight of `wanted` that is in `found`; a term that no unit of the pool has counts as the rarest."""
     unseen = math.log(size + 2)
     total = sum(rare.get(term, unseen) for term in wanted)

@@ -52,7 +52,7 @@ def recall(
     found = found.model_copy(update={"degraded": (*degraded, *found.degraded)})
     if settings.strict and found.degraded:
         raise StoreUnavailable(f"recall is degraded: {'; '.join(found.degraded)}")
-    yield from ask(Later(owner=f"{scope.owner}\0log", plan=lambda: _account(found, scope=scope, now=now)))
+    yield from ask(Later(owner=accounts_of(scope), plan=lambda: _account(found, scope=scope, now=now)))
     return found
 
 
@@ -85,6 +85,11 @@ def _catch_up(scope: Scope, *, now: datetime, settings: FlowSettings) -> Plan[tu
         yield from write_pending(scope, now=now, settings=settings)
     assert isinstance(session, list)
     return [decode_turn(entry.body) for entry in reversed(session)], ()
+
+
+def accounts_of(scope: Scope) -> str:
+    """The name under which accounts of recalls are settled: apart from writes, which a recall waits for."""
+    return f"{scope.owner}\0accounts"
 
 
 def _account(found: Recollection, *, scope: Scope, now: datetime) -> Plan[None]:

@@ -30,7 +30,7 @@ class Candidate(Record):
 
 def statuses(cues: Cues, *, as_of: datetime | None) -> tuple[Status, ...]:
     """The statuses worth reading: superseded ones only where they may answer."""
-    return (Status.ACTIVE, Status.SUPERSEDED) if cues.history or as_of is not None or cues.times else (Status.ACTIVE,)
+    return (Status.ACTIVE, Status.SUPERSEDED) if cues.backward or as_of is not None else (Status.ACTIVE,)
 
 
 def build_probes(

@@ -37,9 +37,10 @@ class Dialogue:
     """The memories as they are written in the file."""
 
     @property
-    def replacing(self) -> frozenset[str]:
-        """Ids of turns that replace something said before."""
-        return frozenset(new for _, new in self.updates)
+    def replaced(self) -> frozenset[str]:
+        """Ids of every turn that says a memory which is replaced later."""
+        completing = {old for old, _ in self.updates}
+        return frozenset(turn for turns in self.said_by.values() if turns[-1] in completing for turn in turns)
 
 
 def read_dialogues(directory: Path) -> list[Dialogue]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -54,8 +54,9 @@ MOMENTS = st.integers(-3, 9).map(lambda seconds: NOON + timedelta(seconds=second
 IDS = st.sampled_from(["1", "10", "2", "é"])
 ENTRIES = st.lists(st.builds(LogEntry, id=IDS, at=MOMENTS, body=VALUES), max_size=3).map(tuple)
 SEVERAL = st.lists(NAMES, max_size=3, unique=True).map(tuple)
-ITEMS = st.sampled_from(["i", "j", "k"])
+ITEMS = st.sampled_from(["i", "j"])
 AMOUNTS = st.integers(0, 3)
+LEASES = st.sampled_from([0.0, 1.0, 5.0])
 
 REQUESTS: st.SearchStrategy[WorkingOp[Any]] = st.one_of(
     st.builds(ReadFields, key=KEYS),
@@ -85,15 +86,19 @@ class SideBySide(RuleBasedStateMachine):
         self.redis = RedisWorkingStore(self.url, prefix=f"side-{uuid4().hex}", timeout_s=5)
         self.claims: list[tuple[Claim, Claim]] = []
 
-    @rule(op=REQUESTS | DUE)
+    @rule(op=DUE)
+    def both_set_due_alike(self, op: SetDue) -> None:
+        assert _reply(self.sqlite, op) == _reply(self.redis, op)
+
+    @rule(op=REQUESTS)
     def both_reply_alike(self, op: WorkingOp[Any]) -> None:
         replies = [_reply(store, op) for store in (self.sqlite, self.redis)]
         assert replies[0] == replies[1]
         if isinstance(op, ReadFields):
             assert list(replies[0]) == list(replies[1])
 
-    @rule(now=MOMENTS, lease_s=st.sampled_from([0.0, 1.0, 5.0]), limit=AMOUNTS)
-    def both_give_the_same_claims(self, now: Any, lease_s: float, limit: int) -> None:
+    @rule(now=MOMENTS, lease_s=LEASES, limit=AMOUNTS)
+    def both_give_the_same_claims(self, now: datetime, lease_s: float, limit: int) -> None:
         op = ClaimDue(queue="q", now=now, lease_s=lease_s, limit=limit)
         ours, theirs = self.sqlite.run(op), self.redis.run(op)
         assert [(held.item, held.body, held.attempts) for held in ours] == [
@@ -101,13 +106,22 @@ class SideBySide(RuleBasedStateMachine):
         ]
         self.claims += zip(ours, theirs, strict=True)
 
-    @rule(which=st.integers(0, 99), retry_at=st.none() | MOMENTS)
-    def both_settle_alike(self, which: int, retry_at: Any) -> None:
-        self.ask_about_a_claim(which, lambda held: SettleDue(queue="q", item=held.item, token=held.token, retry_at=retry_at))
+    @rule(which=st.integers(0, 9), moment=st.none() | MOMENTS, extend=st.booleans())
+    def both_answer_alike_about_a_claim(self, which: int, moment: datetime | None, extend: bool) -> None:
+        if extend:
+            until = moment or NOON
+            self.ask_about_a_claim(which, lambda held: ExtendLease(queue="q", item=held.item, token=held.token, until=until))
+        else:
+            self.ask_about_a_claim(which, lambda held: SettleDue(queue="q", item=held.item, token=held.token, retry_at=moment))
 
-    @rule(which=st.integers(0, 99), until=MOMENTS)
-    def both_extend_alike(self, which: int, until: Any) -> None:
-        self.ask_about_a_claim(which, lambda held: ExtendLease(queue="q", item=held.item, token=held.token, until=until))
+    @rule(op=DUE, lease_s=LEASES, retry_at=st.none() | MOMENTS)
+    def both_treat_alike_what_comes_while_a_claim_is_worked_on(
+        self, op: SetDue, lease_s: float, retry_at: datetime | None
+    ) -> None:
+        self.both_set_due_alike(op)
+        self.both_give_the_same_claims(NOON + timedelta(seconds=20), lease_s, 1)
+        self.both_set_due_alike(op)
+        self.both_answer_alike_about_a_claim(-1, retry_at, False)
 
     def ask_about_a_claim(self, which: int, build: Callable[[Claim], WorkingOp[bool]]) -> None:
         if self.claims:

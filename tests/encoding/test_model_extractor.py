@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from hindsight_langgraph.encoding.statement import QUOTED_CLAIM, Extraction, Ext
 from hindsight_langgraph.errors import ModelUnavailable
 from hindsight_langgraph.models.scripted import ScriptedChat
 from hindsight_langgraph.ops import Answer, Complete
-from hindsight_langgraph.plan import adrive, drive
+from hindsight_langgraph.plan import Op, adrive, drive
 from hindsight_langgraph.records import Kind, Precision, Role, Scope, Turn
 
 SHANGHAI_MIDNIGHT = datetime.fromisoformat("2025-03-05T00:20:00+08:00")
@@ -32,7 +32,15 @@ def _facts(*items: dict[str, Any]) -> str:
 
 def _extract(chat: ScriptedChat, *turns: Turn, context: Sequence[Turn] = (), **settings: Any) -> Extraction:
     extractor = ModelExtractor(redactor=SecretRedactor(), **settings)
-    return drive(extractor.extract(turns, context=context, scope=Scope(user_id="u1")), chat.complete)
+    return drive(extractor.extract(turns, context=context, scope=Scope(user_id="u1")), _answerer(chat))
+
+
+def _answerer(chat: ScriptedChat) -> Callable[[Op[Any]], Any]:
+    def answer(op: Op[Any]) -> Answer:
+        assert isinstance(op, Complete)
+        return chat.complete(op)
+
+    return answer
 
 
 def _asked(chat: ScriptedChat, index: int = 0) -> str:
@@ -43,7 +51,9 @@ BICYCLE = {"subject": "user", "attribute": "commute", "value": "bicycle", "sourc
 
 
 def test_a_fact_becomes_a_statement_with_its_turn_and_speaker() -> None:
-    chat = ScriptedChat([_facts(BICYCLE | {"kind": "preference", "content": "The user commutes by bicycle.", "entities": ["bicycle"]})])
+    chat = ScriptedChat(
+        [_facts(BICYCLE | {"kind": "preference", "content": "The user commutes by bicycle.", "entities": ["bicycle"]})]
+    )
     extraction = _extract(chat, _turn("I cycle to work"))
     (statement,) = extraction.statements
     assert extraction.status is ExtractionStatus.OK_WITH_FACTS
@@ -56,7 +66,12 @@ def test_a_fact_becomes_a_statement_with_its_turn_and_speaker() -> None:
 async def test_the_same_plan_runs_with_an_awaiting_driver() -> None:
     chat = ScriptedChat([_facts(BICYCLE)])
     plan = ModelExtractor(redactor=SecretRedactor()).extract([_turn("I cycle to work")], context=[], scope=Scope(user_id="u1"))
-    assert (await adrive(plan, chat.acomplete)).status is ExtractionStatus.OK_WITH_FACTS
+
+    async def answer(op: Op[Any]) -> Answer:
+        assert isinstance(op, Complete)
+        return await chat.acomplete(op)
+
+    assert (await adrive(plan, answer)).status is ExtractionStatus.OK_WITH_FACTS
 
 
 def test_the_prompt_carries_each_messages_own_date_weekday_and_offset() -> None:
@@ -81,7 +96,9 @@ def test_times_are_resolved_against_the_messages_own_moment() -> None:
 def test_without_a_timestamp_no_date_is_stored_even_when_the_model_invents_one() -> None:
     example_date = "2001-01-02"
     assert any(example_date in conversation for conversation, _ in EXAMPLES)
-    chat = ScriptedChat([_facts({"content": "The server failed last night.", "source": [0], "time": example_date, "quote": "last night"})])
+    chat = ScriptedChat(
+        [_facts({"content": "The server failed last night.", "source": [0], "time": example_date, "quote": "last night"})]
+    )
     (statement,) = _extract(chat, _turn("The server failed last night", at=None)).statements
     assert statement.anchor is None
     assert "(" not in statement.content
@@ -105,13 +122,18 @@ def test_a_moment_in_utc_is_shown_in_the_scopes_zone() -> None:
     chat = ScriptedChat([_facts()])
     extractor = ModelExtractor(redactor=SecretRedactor())
     turn = _turn("hello there, new job!", at=datetime(2025, 3, 4, 16, 20, tzinfo=UTC))
-    drive(extractor.extract([turn], context=[], scope=Scope(user_id="u1", timezone="Asia/Shanghai")), chat.complete)
+    drive(extractor.extract([turn], context=[], scope=Scope(user_id="u1", timezone="Asia/Shanghai")), _answerer(chat))
     assert "Wednesday 2025-03-05 00:20 +08:00" in _asked(chat)
 
 
 @pytest.mark.parametrize("broken", ['{"facts":["user is in team Kite"]}', "{}\n \n \n\n", "", "I could not find any."])
 def test_an_unusable_answer_is_asked_for_once_more(broken: str) -> None:
-    chat = ScriptedChat([Answer(text=broken, finish_reason="stop"), _facts({"subject": "user", "attribute": "team", "value": "Kite", "source": [0]})])
+    chat = ScriptedChat(
+        [
+            Answer(text=broken, finish_reason="stop"),
+            _facts({"subject": "user", "attribute": "team", "value": "Kite", "source": [0]}),
+        ]
+    )
     extraction = _extract(chat, _turn("I'm in team Kite"))
     assert [s.triple.value for s in extraction.statements if s.triple] == ["Kite"]
     assert len(chat.asked) == 2
@@ -126,18 +148,25 @@ def test_a_second_unusable_answer_is_a_failure_with_its_reason(broken: str) -> N
     assert extraction.reason
 
 
+CUT = (
+    '{"facts":[{"subject":"user","attribute":"city","value":"Porto","source":[0]},'
+    '{"subject":"user","attribute":"job","value":"night nur'
+)
+
+
 def test_a_cut_answer_is_asked_for_with_more_room() -> None:
-    cut = '{"facts":[{"subject":"user","attribute":"city","value":"Porto","source":[0]},{"subject":"user","attribute":"job","value":"night nur'
-    whole = _facts({"subject": "user", "attribute": "city", "value": "Porto", "source": [0]}, {"subject": "user", "attribute": "job", "value": "night nurse", "source": [0]})
-    chat = ScriptedChat([Answer(text=cut, finish_reason="length"), whole])
+    whole = _facts(
+        {"subject": "user", "attribute": "city", "value": "Porto", "source": [0]},
+        {"subject": "user", "attribute": "job", "value": "night nurse", "source": [0]},
+    )
+    chat = ScriptedChat([Answer(text=CUT, finish_reason="length"), whole])
     extraction = _extract(chat, _turn("I'm a night nurse in Porto"))
     assert [s.triple.value for s in extraction.statements if s.triple] == ["Porto", "night nurse"]
     assert chat.asked[1].max_tokens > chat.asked[0].max_tokens
 
 
 def test_a_cut_answer_that_stays_cut_keeps_its_whole_items_and_is_partial() -> None:
-    cut = '{"facts":[{"subject":"user","attribute":"city","value":"Porto","source":[0]},{"subject":"user","attribute":"job","value":"night nur'
-    chat = ScriptedChat([Answer(text=cut, finish_reason="length"), ModelUnavailable("over quota")])
+    chat = ScriptedChat([Answer(text=CUT, finish_reason="length"), ModelUnavailable("over quota")])
     extraction = _extract(chat, _turn("I'm a night nurse in Porto"))
     assert [s.triple.value for s in extraction.statements if s.triple] == ["Porto"]
     assert extraction.status is ExtractionStatus.PARTIAL
@@ -180,7 +209,21 @@ def test_another_persons_dislike_stays_that_persons() -> None:
 def test_every_part_of_an_over_long_turn_carries_its_speaker() -> None:
     text = "The canal was grey that day. " * 310 + "And I am leaving the night shift in June."
     assert len(text) > 9_000
-    chat = ScriptedChat(["{\"facts\":[]}", "{\"facts\":[]}", _facts({"subject": "user", "attribute": "shift", "value": "leaves the night shift", "source": [0], "quote": "I am leaving the night shift in June"})])
+    chat = ScriptedChat(
+        [
+            '{"facts":[]}',
+            '{"facts":[]}',
+            _facts(
+                {
+                    "subject": "user",
+                    "attribute": "shift",
+                    "value": "leaves the night shift",
+                    "source": [0],
+                    "quote": "I am leaving the night shift in June",
+                }
+            ),
+        ]
+    )
     extraction = _extract(chat, _turn(text), max_turn_chars=4_000)
     assert len(chat.asked) == 3
     assert all("[0] user, Wednesday 2025-03-05 00:20 +08:00 (part " in _asked(chat, index) for index in range(3))
@@ -202,7 +245,9 @@ def test_the_model_sees_neither_secrets_nor_encoded_bytes() -> None:
     image = "data:image/png;base64," + "QUJD" * 400
     turns = (_turn("Remember: the staging db password is Pl4ce-holder!77"), _turn(f"screenshot {image} there", number=1))
     before = _turn("Authorization: Bearer FAKEFAKE.e30.sig", number=9, role=Role.TOOL)
-    chat = ScriptedChat([_facts({"subject": "staging db", "attribute": "authentication", "value": "password Pl4ce-holder!77", "source": [0]})])
+    chat = ScriptedChat(
+        [_facts({"subject": "staging db", "attribute": "authentication", "value": "password Pl4ce-holder!77", "source": [0]})]
+    )
     (statement,) = _extract(chat, *turns, context=[before]).statements
     seen = "".join(message.text for message in chat.asked[0].messages)
     assert not any(literal in seen for literal in ("Pl4ce-holder", "FAKEFAKE", "QUJDQUJD"))
@@ -225,8 +270,13 @@ def test_a_turn_cannot_close_the_conversation() -> None:
 
 
 def test_a_choice_names_the_turn_with_the_options_and_the_one_that_chose() -> None:
-    turns = (_turn("Plan one is a freeze, plan two is dual writes.", number=0, role=Role.ASSISTANT), _turn("Go with the first.", number=1))
-    chat = ScriptedChat([_facts({"kind": "decision", "subject": "user", "attribute": "plan", "value": "freeze", "source": [0, 1]})])
+    turns = (
+        _turn("Plan one is a freeze, plan two is dual writes.", number=0, role=Role.ASSISTANT),
+        _turn("Go with the first.", number=1),
+    )
+    chat = ScriptedChat(
+        [_facts({"kind": "decision", "subject": "user", "attribute": "plan", "value": "freeze", "source": [0, 1]})]
+    )
     (statement,) = _extract(chat, *turns).statements
     assert (statement.turn_ids, statement.speaker) == (("t0", "t1"), Role.USER)
 

@@ -18,7 +18,10 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhYmMifQ.c2lnbmF0dXJl"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "abc1" * 9 + "\n-----END RSA PRIVATE KEY-----"
 
 SECRETS = [
-    ("Remember: the staging db password is Pl4ce-holder!77 and the token is tok_test_0000FAKE1111.", ["Pl4ce-holder!77", "tok_test_0000FAKE1111"]),
+    (
+        "Remember: the staging db password is Pl4ce-holder!77 and the token is tok_test_0000FAKE1111.",
+        ["Pl4ce-holder!77", "tok_test_0000FAKE1111"],
+    ),
     ("Authorization: Bearer FAKEFAKE.e30.sig", ["FAKEFAKE.e30.sig"]),
     ('{"Authorization": "Basic dXNlcjpwYXNz"}', ["dXNlcjpwYXNz"]),
     ("curl -H 'authorization: token 9f8e7d6c5b'", ["9f8e7d6c5b"]),

@@ -20,12 +20,20 @@ from hindsight_langgraph.encoding.model_extractor import ModelExtractor
 from hindsight_langgraph.encoding.redact import SecretRedactor
 from hindsight_langgraph.errors import ConfigError, ModelUnavailable
 from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
-from hindsight_langgraph.ops import ChatMessage, Complete
-from hindsight_langgraph.plan import drive
+from hindsight_langgraph.ops import Answer, ChatMessage, Complete
+from hindsight_langgraph.plan import Op, drive
 from hindsight_langgraph.records import Role, Scope, Turn
 
-SCHEMA = {"title": "memories", "type": "object", "properties": {"facts": {"type": "array", "items": {"type": "string"}}}, "required": ["facts"], "additionalProperties": False}
-OP = Complete(messages=(ChatMessage(role="system", text="Be brief."), ChatMessage(role="user", text="Hello")), schema=SCHEMA, max_tokens=64)
+SCHEMA = {
+    "title": "memories",
+    "type": "object",
+    "properties": {"facts": {"type": "array", "items": {"type": "string"}}},
+    "required": ["facts"],
+    "additionalProperties": False,
+}
+OP = Complete(
+    messages=(ChatMessage(role="system", text="Be brief."), ChatMessage(role="user", text="Hello")), schema=SCHEMA, max_tokens=64
+)
 
 
 class StandIn:
@@ -52,13 +60,25 @@ class StandIn:
             self._at_once -= 1
         kind = body.get("response_format", {}).get("type", "text")
         if kind in self.refused:
-            return 400, {"error": {"message": f"response_format {kind} is not supported; you sent {body['messages']}", "type": "invalid_request_error"}}
+            return 400, {
+                "error": {
+                    "message": f"response_format {kind} is not supported; you sent {body['messages']}",
+                    "type": "invalid_request_error",
+                }
+            }
         if self.status != 200:
             return self.status, {"error": {"message": "no", "type": "server_error"}}
         message = {"role": "assistant", "content": self.content}
         choice = {"index": 0, "message": message, "finish_reason": self.finish_reason}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        return 200, {"id": "c1", "object": "chat.completion", "created": 1, "model": "stand-in", "choices": [choice], "usage": usage}
+        return 200, {
+            "id": "c1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": "stand-in",
+            "choices": [choice],
+            "usage": usage,
+        }
 
 
 @pytest.fixture
@@ -66,7 +86,7 @@ def stand_in() -> Iterator[tuple[StandIn, str]]:
     state = StandIn()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:  # noqa: N802 - named by http.server
+        def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             status, value = state.answer(body)
             data = json.dumps(value).encode()
@@ -127,7 +147,9 @@ def test_without_a_schema_the_model_is_free(stand_in: tuple[StandIn, str]) -> No
 
 
 @pytest.mark.parametrize(("refused", "used"), [({"json_schema"}, "json_object"), ({"json_schema", "json_object"}, "text")])
-def test_a_server_without_a_json_mode_is_asked_the_next_simpler_way_and_it_is_kept(stand_in: tuple[StandIn, str], refused: set[str], used: str) -> None:
+def test_a_server_without_a_json_mode_is_asked_the_next_simpler_way_and_it_is_kept(
+    stand_in: tuple[StandIn, str], refused: set[str], used: str
+) -> None:
     server, url = stand_in
     server.refused = refused
     chat = _chat(url)
@@ -187,7 +209,13 @@ def test_the_extractor_works_end_to_end_over_the_socket(stand_in: tuple[StandIn,
     server.content = json.dumps({"facts": [{"subject": "user", "attribute": "pet", "value": "dog", "source": [0]}]})
     turn = Turn(id="t0", role=Role.USER, text="I have a dog")
     plan = ModelExtractor(redactor=SecretRedactor()).extract([turn], context=[], scope=Scope(user_id="u1"))
-    assert [s.content for s in drive(plan, _chat(url).complete).statements] == ["user pet: dog"]
+    chat = _chat(url)
+
+    def answer(op: Op[Any]) -> Answer:
+        assert isinstance(op, Complete)
+        return chat.complete(op)
+
+    assert [s.content for s in drive(plan, answer).statements] == ["user pet: dog"]
 
 
 class Said(BaseChatModel):
@@ -211,7 +239,11 @@ def test_a_model_of_another_provider_is_asked_in_words() -> None:
 
 
 def test_blocks_and_reasoning_are_read_apart() -> None:
-    blocks: list[Any] = [{"type": "thinking", "thinking": "a dog?"}, {"type": "text", "text": '{"facts"'}, {"type": "text", "text": ": []}"}]
+    blocks: list[Any] = [
+        {"type": "thinking", "thinking": "a dog?"},
+        {"type": "text", "text": '{"facts"'},
+        {"type": "text", "text": ": []}"},
+    ]
     message = AIMessage(content=blocks, response_metadata={"stop_reason": "max_tokens"})
     answer = LangChainChat(Said(message=message)).complete(OP)
     assert (answer.text, answer.reasoning, answer.finish_reason) == ('{"facts": []}', "a dog?", "length")
