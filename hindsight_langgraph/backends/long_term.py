@@ -10,7 +10,7 @@ from hindsight_langgraph.backends import reads, writes
 from hindsight_langgraph.backends.engine import Place, checked_name
 from hindsight_langgraph.backends.payload import unit_reader
 from hindsight_langgraph.backends.spaces import Places, StalePlace, mismatch, open_places
-from hindsight_langgraph.errors import EmbeddingMismatch, StoreError, StoreRejected
+from hindsight_langgraph.errors import EmbeddingMismatch, StoreError
 from hindsight_langgraph.ops import (
     AttachEmbeddings,
     Collection,
@@ -115,5 +115,3 @@ class LongTermPlans:
                 return reads.unembedded(op, places, self._read)
             case AttachEmbeddings():
                 return writes.attach(op, places, self._new_write())
-            case _:
-                raise StoreRejected(f"{type(op).__name__} is not a request to a long-term store")
