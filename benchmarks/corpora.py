@@ -18,6 +18,7 @@ from hindsight_langgraph.records import Kind, MemoryUnit, Region, Role, user_own
 
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 PRECEDING_CHARS = 200
+TURN_CHARS = 600
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -221,6 +222,39 @@ def realmem(data: Path) -> Iterator[Space]:
         yield Space(id=path.stem, units=tuple(units), questions=tuple(questions))
 
 
+def realmem_turns(data: Path, *, personas: int = 3) -> Iterator[Space]:
+    """RealMem as whole turns of both speakers: a question's evidence is the turns that the memories it used were read from. Training only."""
+    for path in sorted((data / "realmem").glob("*.json"))[:personas]:
+        lines: list[Line] = []
+        questions: list[Question] = []
+        turn_of: dict[str, str] = {}
+        for number, session in enumerate(json.loads(path.read_text())["dialogues"]):
+            start = datetime.strptime(session["current_time"][:10], "%Y-%m-%d").replace(tzinfo=UTC)
+            turns = session["dialogue_turns"]
+            for i, turn in enumerate(turns):
+                used = turns[i + 1].get("memory_used") or [] if turn.get("is_query") and i + 1 < len(turns) else []
+                gold = frozenset(turn_of[_text_of(m["content"])] for m in used if _text_of(m["content"]) in turn_of)
+                if gold:
+                    questions.append(Question(text=turn["content"], gold=gold, category="", at=_numbered(start, i)))
+            said = [turn["content"].strip()[:TURN_CHARS] for turn in turns]
+            for point in session["extracted_memory"]:
+                snapshot = _text_of(point.get("source_content_snapshot") or "")[:TURN_CHARS]
+                if snapshot in said:
+                    turn_of.setdefault(_text_of(point["content"]), f"s{number}t{said.index(snapshot)}")
+            lines += [
+                Line(
+                    id=f"s{number}t{i}",
+                    text=text,
+                    session=session["session_uuid"],
+                    at=_numbered(start, i),
+                    role=Role.USER if turns[i]["speaker"] == "User" else Role.ASSISTANT,
+                )
+                for i, text in enumerate(said)
+                if text
+            ]
+        yield Space(id=path.stem, units=units_of(path.stem, lines), questions=tuple(questions))
+
+
 def _text_of(content: object) -> str:
     return content.strip() if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
@@ -231,4 +265,5 @@ SETS: dict[str, Callable[[Path], Iterator[Space]]] = {
     "beam": beam,
     "memdaily": memdaily,
     "realmem": realmem,
+    "realmem_turns": realmem_turns,
 }

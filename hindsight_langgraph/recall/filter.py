@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -11,7 +12,7 @@ from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall import phrases
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Stage, Standing
 from hindsight_langgraph.recall.score import Scored
-from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Record, Scope, Status
+from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Scope, Status
 
 _WORD = re.compile(r"\w+")
 RETRACTION_TAG: Final = "retraction"
@@ -20,7 +21,8 @@ MIN_CONFIDENCE: Final = 0.1
 """SPEC C9 keeps confidence at 0.1 or above; a unit at the floor has been corrected away."""
 
 
-class Kept(Record):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
     """A candidate that may be recalled, with whether it still holds."""
 
     scored: Scored
@@ -154,7 +156,7 @@ def _unfit(candidate: Scored, cues: Cues, *, sharing: bool, scope: Scope) -> str
 def _discounted(candidate: Scored, scope: Scope, config: RecallConfig) -> Scored:
     if scope.domain is None and candidate.unit.domain:
         factor = config.foreign_domain_factor
-        return candidate.model_copy(update={"score": candidate.score * factor, "terms": candidate.terms | {"domain": factor}})
+        return replace(candidate, score=candidate.score * factor, terms=candidate.terms | {"domain": factor})
     return candidate
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final
@@ -13,7 +14,7 @@ from hindsight_langgraph.recall.channels import RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.recollection import Cues, Route
 from hindsight_langgraph.recall.terms import NEARBY_S, Terms, conversation_fit, describe, importance_now, neighbour_fit
-from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Record, Region, Tier
+from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Tier
 
 RAW: Final = MappingProxyType(
     {
@@ -67,7 +68,8 @@ FAILURE_BIAS: Final = 0.05
 """SPEC C11: what a failure gains at the most, when the present situation is worded like its own."""
 
 
-class Scored(Record):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scored:
     """A candidate with its terms and what they come to."""
 
     candidate: Candidate
