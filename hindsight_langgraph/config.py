@@ -49,7 +49,10 @@ class WriteConfig(Section):
 class RecallConfig(Section):
     """Recall (SPEC C, D)."""
 
-    preset: Literal["balanced", "decay", "weighted", "associative", "causal"] = "balanced"
+    preset: Literal["fused", "balanced", "decay", "weighted", "associative", "causal"] = "fused"
+    """"fused" measures best on the benchmark (SPEC C12); the others are SPEC C4 to C8."""
+    route_only: bool = False
+    """True searches nothing but the routed region when the route is sure (SPEC D2); False lets the route weigh only."""
     dense_top: int = Field(default=20, ge=1)
     lexical_top: int = Field(default=20, ge=1)
     entity_top: int = Field(default=10, ge=0)
@@ -57,11 +60,24 @@ class RecallConfig(Section):
     max_items: int = Field(default=5, ge=0)
     max_tokens: int = Field(default=500, ge=0)
     first_items: int = Field(default=3, ge=0)
+    entity_filter: bool = False
+    """True drops every unit that shares no entity with a query that names one (SPEC D7); False lets the entity weigh only: measured,
+    the strict filter loses four points of the expected memories, since not every name is caught on both sides."""
+    abstain: bool = True
+    """False injects the best candidates even if nothing says that they answer."""
+    dynamic_cut: bool = True
+    """False keeps as many as `max_items` whatever their scores (SPEC D6 off)."""
     cut_max: int = Field(default=10, ge=1)
     cut_gap: float = Field(default=0.15, gt=0)
     cut_soft_gap: float = Field(default=0.05, gt=0)
     cut_default: int = Field(default=5, ge=1)
     decay_per_day: float = Field(default=0.02, ge=0)
+    failure_factor: float = Field(default=1.0, ge=0)
+    """Scale of units that carry failure or refusal (SPEC C13); 1 leaves them alone."""
+    signal_factor: float = Field(default=1.0, ge=0)
+    """Scale of units that carry a preference, constraint or success (SPEC C13); 1 leaves them alone."""
+    foreign_domain_factor: float = Field(default=0.5, ge=0, le=1)
+    """Scale of units of another domain where the task's own is not clear (SPEC D9)."""
 
 
 class ConsolidationConfig(Section):
@@ -92,6 +108,10 @@ class HindsightConfig(BaseSettings):
     qdrant_url: str | None = None
     """Long-term store on a Qdrant server; None keeps it embedded under `path`."""
     qdrant_api_key: str | None = None
+    checkpoint_url: str | None = None
+    """Store of a checkpointer of its own, see `HindsightSaver.from_url`; None takes `redis_url`, else SQLite under `path`."""
+    checkpoint_ttl_s: float | None = Field(default=None, gt=0)
+    """How long such a checkpointer keeps a thread after its last write; None keeps it."""
     prefix: str = "hindsight"
     """Prefix of every key and collection; it keeps deployments on one server apart."""
     embeddings: str = "auto"

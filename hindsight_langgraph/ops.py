@@ -6,15 +6,15 @@ An op is a small frozen value. A working store answers every `WorkingOp`, a long
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
 from hindsight_langgraph.errors import MissingUser
 from hindsight_langgraph.keys import Key, KeyKind
-from hindsight_langgraph.plan import Op
-from hindsight_langgraph.records import Hit, IndexedUnit, Kind, MemoryUnit, Region, SparseVector, Status, Tier
+from hindsight_langgraph.plan import Op, Plan
+from hindsight_langgraph.records import Hit, IndexedUnit, Kind, MemoryUnit, Region, Scope, SparseVector, Status, Tier, Turn
 
 Reply = TypeVar("Reply")
 
@@ -49,7 +49,7 @@ class WriteFields(WorkingOp[None]):
 class FoldFields(WorkingOp[bool]):
     """Put `put` and remove `drop` in one atomic step, only if every dropped field still has the value given (SPEC A3).
 
-    Reply: whether it was done; False leaves everything as it was.
+    A field that is in both is replaced. Reply: whether it was done; False leaves everything as it was.
     """
 
     key: Key
@@ -338,6 +338,35 @@ class DeleteUnits(LongTermOp[int]):
     collection: Collection = "live"
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListOwners(LongTermOp[list[str]]):
+    """Every owner that has a unit, sorted. For maintenance of a whole store (export, re-embedding), never for recall."""
+
+    collection: Collection = "live"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnembeddedUnits(LongTermOp[list[IndexedUnit]]):
+    """Units of any owner that have no embedding of the present space (SPEC A11), for maintenance.
+
+    They are in an older space, or were stored while the model was down. Each comes with its word vectors and `dense` None.
+    """
+
+    limit: int = 64
+    collection: Collection = "live"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AttachEmbeddings(LongTermOp[int]):
+    """Give units the embedding that each carries, bringing those of an older space into the present one (SPEC A11).
+
+    A unit that was revised, replaced or deleted since it was read is left as it is now. Reply: how many were embedded.
+    """
+
+    units: tuple[IndexedUnit, ...]
+    collection: Collection = "live"
+
+
 # --- models --------------------------------------------------------------------------------------------------------------
 
 
@@ -380,3 +409,50 @@ class Complete(ModelOp[Answer]):
     messages: tuple[ChatMessage, ...]
     schema: Mapping[str, object] = field(default_factory=dict)
     max_tokens: int = 800
+
+
+# --- background ----------------------------------------------------------------------------------------------------------
+
+
+class BackgroundOp(Op[Reply], Generic[Reply]):
+    """A request to the process that the memory runs in."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Later(BackgroundOp[None]):
+    """Run a plan off the answer's path; whoever waits for `owner` waits for it too."""
+
+    owner: str
+    plan: Callable[[], Plan[object]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settle(BackgroundOp[bool]):
+    """Wait until the background work of one owner (of all, for None) is done. Reply: whether it was in time."""
+
+    owner: str | None
+    timeout_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Keep(BackgroundOp[None]):
+    """Hold turns in the process because no store takes them; the oldest are let go, and counted, past a limit."""
+
+    scope: Scope
+    turns: tuple[Turn, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TakeKept(BackgroundOp[list[tuple[Scope, tuple[Turn, ...]]]]):
+    """Take back everything that is held for an owner; the caller keeps again what it cannot place."""
+
+    owner: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notify(BackgroundOp[None]):
+    """Tell the memory's listeners of something that was done."""
+
+    event: object

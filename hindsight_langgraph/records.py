@@ -263,6 +263,8 @@ class MemoryUnit(Record):
     sources: tuple[str, ...] = ()
     """Ids of the turns that it was read from, in order."""
     speaker: Role = Role.USER
+    speaker_name: str = ""
+    """The speaker's own name, where the turn gave one (`Turn.speaker`)."""
     preceding: str = ""
     """The turn before, shortened: what an elliptical text answers."""
 

@@ -1,0 +1,164 @@
+"""Builds a memory from its settings: which store, which model, and who closes what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hindsight_langgraph.clock import SystemClock
+from hindsight_langgraph.config import HindsightConfig
+from hindsight_langgraph.encoding.entities import AliasTable
+from hindsight_langgraph.encoding.heads import load_heads
+from hindsight_langgraph.encoding.model_extractor import ModelExtractor
+from hindsight_langgraph.encoding.redact import SecretRedactor
+from hindsight_langgraph.encoding.write import WritingTools
+from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.flows.settings import FlowSettings
+from hindsight_langgraph.models.embedders import CachedEmbedder, LangChainEmbedder, embedder_from_config
+from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, TokenCounter, WorkingStore
+from hindsight_langgraph.recall.pipeline import tools_for
+from hindsight_langgraph.recall.tokens import estimate_tokens
+from hindsight_langgraph.records import EmbeddingSpace
+from hindsight_langgraph.runtime import Runtime
+
+if TYPE_CHECKING:
+    from hindsight_langgraph.checkpointers import HindsightSaver
+
+
+@dataclass(kw_only=True, slots=True)
+class Parts:
+    """The opened parts of one memory."""
+
+    runtime: Runtime
+    settings: FlowSettings
+    _saver: HindsightSaver | None = field(default=None)
+
+    def checkpointer(self) -> HindsightSaver:
+        """The saver on the working store's engine, made at the first call."""
+        from hindsight_langgraph.checkpointers import HindsightSaver
+
+        if self._saver is None:
+            config = self.settings.config
+            url = config.redis_url or f"sqlite:///{config.path / 'checkpoints.sqlite'}"
+            if config.redis_url and config.redis_cluster:
+                url = url.replace("redis", "redis+cluster", 1)
+            self._saver = HindsightSaver.from_url(url, prefix=config.prefix)
+        return self._saver
+
+    def close(self) -> None:
+        """End background work, then release every store."""
+        if self.runtime.closed:
+            return
+        self.runtime.writer.close(self.settings.config.timeout_s)
+        self.runtime.closed = True
+        self.runtime.long_term.close()
+        self.runtime.working.close()
+        if self._saver is not None:
+            self._saver.close()
+
+    async def aclose(self) -> None:
+        """As `close`, for clients bound to the running loop."""
+        if self.runtime.closed:
+            return
+        await self.runtime.writer.asettle(None, self.settings.config.timeout_s)
+        self.runtime.writer.close(0.0)
+        self.runtime.closed = True
+        await self.runtime.long_term.aclose()
+        await self.runtime.working.aclose()
+        if self._saver is not None:
+            await self._saver.aclose()
+
+
+def assemble(
+    config: HindsightConfig, *, embeddings: Any, chat_model: Any, clock: Clock | None, token_counter: TokenCounter | None
+) -> Parts:
+    """Open the stores and models that the settings name."""
+    time = clock or SystemClock()
+    counter = token_counter or estimate_tokens
+    embedder = _embedder(config, embeddings)
+    chat = _chat(config, chat_model)
+    runtime = Runtime(
+        working=_working_store(config, time),
+        long_term=_long_term_store(config, embedder.space),
+        embedder=embedder,
+        chat=chat,
+        clock=time,
+        retry_after_s=config.retry_after_s,
+    )
+    settings = FlowSettings(
+        config=config,
+        writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
+        recalling=tools_for(embedder.space, counter=counter),
+        counter=counter,
+        space=embedder.space,
+        chat=chat is not None,
+    )
+    return Parts(runtime=runtime, settings=settings)
+
+
+def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:
+    redactor = SecretRedactor()
+    return WritingTools(
+        heads=load_heads(space),
+        aliases=AliasTable(),
+        redactor=redactor,
+        space=space,
+        extractor=ModelExtractor(redactor=redactor, max_turn_chars=config.write.max_turn_chars) if chat else None,
+    )
+
+
+def _embedder(config: HindsightConfig, embeddings: Any) -> Embedder:
+    if embeddings is None:
+        return embedder_from_config(config)
+    if isinstance(embeddings, str):
+        return embedder_from_config(config.model_copy(update={"embeddings": embeddings}))
+    if hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query"):
+        return CachedEmbedder(LangChainEmbedder(embeddings))
+    if hasattr(embeddings, "embed") and hasattr(embeddings, "space"):
+        port: Embedder = embeddings
+        return port
+    raise ConfigError(
+        f"embeddings is a {type(embeddings).__name__}; pass a LangChain Embeddings, an embedder, or a spec such as 'local'"
+    )
+
+
+def _chat(config: HindsightConfig, chat_model: Any) -> StructuredChat | None:
+    model = config.chat_model if chat_model is None else chat_model
+    if model is None:
+        return None
+    from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
+
+    if isinstance(model, str):
+        return chat_from_spec(model, config)
+    if hasattr(model, "complete") and hasattr(model, "acomplete"):
+        port: StructuredChat = model
+        return port
+    if hasattr(model, "invoke") and hasattr(model, "ainvoke"):
+        return LangChainChat(model)
+    raise ConfigError(
+        f"chat_model is a {type(model).__name__}; pass a LangChain chat model or a spec such as 'openai:gpt-4.1-mini'"
+    )
+
+
+def _working_store(config: HindsightConfig, clock: Clock) -> WorkingStore:
+    if config.redis_url:
+        from hindsight_langgraph.backends.redis_store import RedisWorkingStore
+
+        return RedisWorkingStore(
+            config.redis_url, prefix=config.prefix, timeout_s=config.timeout_s / 2, cluster=config.redis_cluster
+        )
+    from hindsight_langgraph.backends.sqlite_store import SqliteWorkingStore
+
+    return SqliteWorkingStore(config.path / "working.sqlite", timeout_s=config.timeout_s / 2, clock=clock)
+
+
+def _long_term_store(config: HindsightConfig, space: EmbeddingSpace) -> LongTermStore:
+    if config.qdrant_url:
+        from hindsight_langgraph.backends.qdrant_server import QdrantLongTermStore
+
+        return QdrantLongTermStore(
+            config.qdrant_url, space, api_key=config.qdrant_api_key, prefix=config.prefix, timeout_s=config.timeout_s / 2
+        )
+    from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
+
+    return EdgeLongTermStore(config.path / "units", space, durable=config.durable)

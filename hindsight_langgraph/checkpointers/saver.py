@@ -1,0 +1,260 @@
+"""HindsightSaver: every capability of a LangGraph checkpointer, on plain Redis or SQLite."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+from pydantic import BaseModel
+
+from hindsight_langgraph import records
+from hindsight_langgraph.checkpoint_ops import CheckpointStore, ReadCheckpoint
+from hindsight_langgraph.checkpointers.flows import Flows, Lifetime
+from hindsight_langgraph.checkpointers.listing import Listing
+from hindsight_langgraph.checkpointers.opening import open_store
+from hindsight_langgraph.checkpointers.values import ValueCodec
+from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.plan import Op, Plan, adrive, drive
+
+R = TypeVar("R")
+_ANY_READ = ReadCheckpoint(thread="", ns="")
+
+
+class HindsightSaver(BaseCheckpointSaver[int]):
+    """A checkpointer for sync and async graphs alike; one object serves threads, several event loops and processes.
+
+    Values are stored once per thread by content, and a list of messages as what changed since the version before, so that a
+    thread grows with what is said in it and not with its square. Reading any checkpoint gives exactly what was put.
+
+    Two writers on one thread: each checkpoint is written whole or not at all, and none replaces another's, since ids are unique.
+    The thread then forks at the checkpoint that both started from; reading without an id gives the one with the highest id.
+    Nothing is lost, and no error is raised: LangGraph gives a saver no way to know which run owns a thread.
+
+    Args:
+        store: Where checkpoints are kept; see `from_url` for the usual ones.
+        serde: Every value goes through it; by default LangGraph's own, which in strict mode also accepts this library's records.
+        ttl_s: Seconds that a thread lives after the last write to it; None keeps threads until they are deleted.
+        refresh_on_read: Reading a checkpoint restarts the time to live of its thread.
+        encrypted_only: With an encrypting `serde`, refuse to read what was stored without encryption.
+
+    Raises:
+        ConfigError: `ttl_s` is not positive.
+    """
+
+    def __init__(
+        self,
+        store: CheckpointStore,
+        *,
+        serde: SerializerProtocol | None = None,
+        ttl_s: float | None = None,
+        refresh_on_read: bool = False,
+        encrypted_only: bool = False,
+    ) -> None:
+        super().__init__(serde=serde)
+        if ttl_s is not None and ttl_s <= 0:
+            raise ConfigError(f"ttl_s is {ttl_s}; give a number of seconds above 0, or None to keep threads")
+        self._store = store
+        self._lifetime = Lifetime(ttl_s=ttl_s, refresh_on_read=refresh_on_read)
+        self._encrypted_only = encrypted_only
+        self._current: Flows | None = None
+        if serde is None:
+            self.serde = self.with_allowlist(_record_types()).serde
+
+    @classmethod
+    def from_url(
+        cls,
+        url: str,
+        *,
+        serde: SerializerProtocol | None = None,
+        ttl_s: float | None = None,
+        refresh_on_read: bool = False,
+        encrypted_only: bool = False,
+        prefix: str = "hindsight",
+        timeout_s: float = 5.0,
+    ) -> Self:
+        """A saver with a store of its own; nothing is connected before the first use.
+
+        Args:
+            url: `redis://`, `rediss://`, `unix://`, `redis+cluster://`, `rediss+cluster://`, or `sqlite:///FILE` (four slashes
+                for an absolute path).
+            serde: see the class.
+            ttl_s: see the class.
+            refresh_on_read: see the class.
+            encrypted_only: see the class.
+            prefix: Begins every key in Redis, so that deployments on one server do not see each other.
+            timeout_s: The most that one request waits for the store.
+
+        Raises:
+            ConfigError: the URL is of no such form.
+        """
+        store = open_store(url, prefix=prefix, timeout_s=timeout_s)
+        return cls(store, serde=serde, ttl_s=ttl_s, refresh_on_read=refresh_on_read, encrypted_only=encrypted_only)
+
+    # --- life
+
+    def setup(self) -> None:
+        """Check that the store can be used, making what is missing; may be called any number of times, or never."""
+        self._store.run(_ANY_READ)
+
+    async def asetup(self) -> None:
+        """As `setup`."""
+        await self._store.arun(_ANY_READ)
+
+    def close(self) -> None:
+        """Release the store; later calls raise `StoreClosed`. May be called twice."""
+        self._store.close()
+
+    async def aclose(self) -> None:
+        """As `close`."""
+        await self._store.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+    # --- the contract, blocking
+
+    def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The checkpoint that `config` names, the newest of its namespace when it names none."""
+        return self._run(self._flows.get(config))
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 — the base class's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> Iterator[CheckpointTuple]:
+        """Checkpoints newest first; without a namespace those of all, without a config those of all threads."""
+        listing = Listing(self._flows, config, where=filter, before=before, limit=limit)
+        while not listing.done:
+            yield from self._run(listing.page())
+
+    def put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """Store a checkpoint as a child of the one that `config` names."""
+        return self._run(self._flows.put(config, checkpoint, metadata, new_versions))
+
+    def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
+        """Store writes of a task; its checkpoint may come later."""
+        self._run(self._flows.put_writes(config, writes, task_id, task_path))
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Delete everything of a thread."""
+        self._run(self._flows.delete_thread(thread_id))
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete the checkpoints that runs made, but those that a later one's delta channels are built from."""
+        self._run(self._flows.delete_for_runs(run_ids))
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """Add every checkpoint and write of one thread to another."""
+        self._run(self._flows.copy_thread(source_thread_id, target_thread_id))
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the newest checkpoint of each namespace with what its delta channels need ("keep_latest"), or none ("delete")."""
+        self._run(self._flows.prune(thread_ids, strategy))
+
+    def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
+        """Writes of ancestors for delta channels, in a few round trips however long the chain is."""
+        return self._run(self._flows.delta_history(config, channels))
+
+    # --- the contract, awaiting
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """As `get_tuple`."""
+        return await self._arun(self._flows.get(config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 — the base class's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """As `list`."""
+        listing = Listing(self._flows, config, where=filter, before=before, limit=limit)
+        while not listing.done:
+            for found in await self._arun(listing.page()):
+                yield found
+
+    async def aput(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> RunnableConfig:
+        """As `put`."""
+        return await self._arun(self._flows.put(config, checkpoint, metadata, new_versions))
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """As `put_writes`."""
+        await self._arun(self._flows.put_writes(config, writes, task_id, task_path))
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """As `delete_thread`."""
+        await self._arun(self._flows.delete_thread(thread_id))
+
+    async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """As `delete_for_runs`."""
+        await self._arun(self._flows.delete_for_runs(run_ids))
+
+    async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """As `copy_thread`."""
+        await self._arun(self._flows.copy_thread(source_thread_id, target_thread_id))
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """As `prune`."""
+        await self._arun(self._flows.prune(thread_ids, strategy))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """As `get_delta_channel_history`."""
+        return await self._arun(self._flows.delta_history(config, channels))
+
+    # --- drivers
+
+    @property
+    def _flows(self) -> Flows:
+        """The flows of the serializer that the saver has now: LangGraph copies savers and gives the copy another one."""
+        flows = self._current
+        if flows is None or flows.codec.serde is not self.serde:
+            flows = Flows(ValueCodec(self.serde, encrypted_only=self._encrypted_only), self._lifetime)
+            self._current = flows
+        return flows
+
+    def _run(self, plan: Plan[R]) -> R:
+        return drive(plan, cast("Callable[[Op[Any]], Any]", self._store.run))
+
+    async def _arun(self, plan: Plan[R]) -> R:
+        return await adrive(plan, cast("Callable[[Op[Any]], Awaitable[Any]]", self._store.arun))
+
+
+def _record_types() -> list[tuple[str, str]]:
+    """Module and name of the library's own record types, as the serializer's list of allowed types has them."""
+    found = inspect.getmembers(records, lambda member: inspect.isclass(member) and issubclass(member, (BaseModel, Enum)))
+    return [(kind.__module__, kind.__name__) for _, kind in found if kind.__module__ == records.__name__]

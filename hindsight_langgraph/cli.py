@@ -1,0 +1,116 @@
+"""The `hindsight` command."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hindsight_langgraph.config import HindsightConfig
+from hindsight_langgraph.errors import HindsightError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Memory for LangGraph agents.")
+console = Console()
+
+PathOption = Annotated[
+    Path | None, typer.Option("--path", help="Directory of the embedded memory; HINDSIGHT_* settings otherwise.")
+]
+UserOption = Annotated[str, typer.Option("--user", help="Whose memory.")]
+
+
+def run() -> None:
+    """Run the command; an error of the library is a message, not a traceback."""
+    try:
+        app()
+    except HindsightError as error:
+        console.print(f"[red]{type(error).__name__}[/]: {error}")
+        sys.exit(1)
+
+
+@app.command()
+def demo(path: Annotated[Path, typer.Option("--path", help="Where the demo's memory lies.")] = Path("hindsight-demo")) -> None:
+    """Replay a conversation of several weeks through an agent with memory, then ask what it remembers."""
+    from hindsight_langgraph.demo.run import run_demo
+
+    raise typer.Exit(run_demo(path, console=console))
+
+
+@app.command()
+def chat(
+    path: PathOption = None,
+    user: UserOption = "me",
+    thread: Annotated[str, typer.Option("--thread", help="Name of the conversation.")] = "chat",
+) -> None:
+    """Talk to an agent with memory. Without a chat model it answers from its recollection, and says so."""
+    from hindsight_langgraph.demo.chat import run_chat
+
+    run_chat(_settings(path), user=user, thread=thread, console=console)
+
+
+@app.command()
+def show(
+    path: PathOption = None,
+    user: UserOption = "me",
+    everything: Annotated[bool, typer.Option("--all", help="Superseded memories too.")] = False,
+) -> None:
+    """List what is remembered of a user."""
+    from hindsight_langgraph.memory import HindsightMemory
+    from hindsight_langgraph.records import Status
+
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        units = memory.units(scope=user, statuses=None if everything else (Status.ACTIVE,))
+    table = Table("said", "region", "kind", "status", "importance", "memory")
+    for unit in sorted(units, key=lambda unit: unit.moment):
+        table.add_row(f"{unit.moment:%Y-%m-%d}", unit.region, unit.kind, unit.status, f"{unit.importance:.2f}", unit.content)
+    console.print(table)
+    console.print(
+        ", ".join(f"{count} {region}" for region, count in Counter(unit.region for unit in units).items()) or "nothing yet"
+    )
+
+
+@app.command()
+def health(path: PathOption = None, user: UserOption = "me") -> None:
+    """Count what is stored, by region, status, tier and kind."""
+    from hindsight_langgraph.memory import HindsightMemory
+
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        for line in memory.health(scope=user).lines():
+            console.print(line)
+
+
+@app.command()
+def consolidate(
+    path: PathOption = None,
+    user: UserOption = "me",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Merge duplicates and link neighbours, now."""
+    from hindsight_langgraph.memory import HindsightMemory
+
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        for line in memory.consolidate(scope=user, dry_run=dry_run).lines():
+            console.print(line)
+
+
+@app.command()
+def doctor(path: PathOption = None) -> None:
+    """Check the installation, the settings and the stores; say what to do about each fault."""
+    from hindsight_langgraph.doctor import examine
+
+    findings = examine(_settings(path))
+    for finding in findings:
+        console.print(
+            f"{'[green]ok[/]  ' if finding.ok else '[red]bad[/] '} {finding.what}"
+            + ("" if finding.ok else f"\n     {finding.remedy}")
+        )
+    raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
+
+
+def _settings(path: Path | None) -> HindsightConfig:
+    config = HindsightConfig.from_env()
+    return config if path is None else config.model_copy(update={"path": path})

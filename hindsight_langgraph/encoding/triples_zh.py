@@ -1,0 +1,92 @@
+"""Read triples off Chinese clauses by their verb (SPEC A7). English: `triples`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from hindsight_langgraph.encoding.attributes import MULTI_VALUED, USER, slug
+from hindsight_langgraph.records import Triple
+
+_RELATIVES: Final = (
+    "老婆|妻子|老公|丈夫|爱人|女朋友|男朋友|儿子|女儿|孩子|哥哥|弟弟|姐姐|妹妹|哥|姐|弟|妹|妈妈|爸爸|妈|爸|母亲|父亲|爷爷|奶奶|外公|外婆|"
+    "舅舅|叔叔|阿姨|朋友|室友|邻居|同事|老板|经理|老师|导师|医生|房东|狗|猫|团队|公司|客户"
+)
+_ADVERBS: Final = r"(?:现在|目前|一直|平时|经常|每天|每周|早上|晚上|也|都|还|就|很|超|超级|最|特别|非常|真的?|从小|主要|一般|更|可|挺|老|其实|自己|已经)*"
+_WHO: Final = rf"(?P<who>我(?:们)?(?:的|家)?(?P<rel>(?:{_RELATIVES})(?P<name>[\u4e00-\u9fff]{{1,2}}?|[A-Z]\w+)?)?|[A-Za-z][\w-]+|[老小阿][\u4e00-\u9fff])"
+_NO: Final = r"(?P<no>不再|再也不|没再|不怎么|不|没|从不)?"
+_VERBS: Final = (
+    (r"(?:住在|住|搬到了?|搬去了?|搬家到了?)", "lives_in", False),
+    (r"(?:喜欢|爱吃|爱喝|爱看|爱听|爱用|爱(?!人)|偏爱)", "likes", False),
+    (r"(?:讨厌|受不了|反感|烦透了?)", "likes", True),
+    (r"(?:喝)", "drinks", False),
+    (r"(?:吃(?!撑|饱|不))", "eats", False),
+    (r"(?:用(?!不|完|了))", "uses", False),
+    (r"(?:弹|拉(?=小提琴|二胡|大提琴))", "plays", False),
+    (r"(?:会说|说(?=[\u4e00-\u9fff]{1,2}[语话]))", "speaks", False),
+    (r"(?:养(?:了|着)?)", "has", False),
+    (r"(?:叫(?!我|你|他|她|做|人))", "name", False),
+    (r"(?:在学|学(?=[\u4e00-\u9fff]))", "studies", False),
+)
+_CLAUSES: Final = tuple(
+    (re.compile(rf"^{_WHO}{_ADVERBS}{_NO}{_ADVERBS}{verb}(?P<object>[^，。；！？,;!?]{{1,24}})"), attribute, opposite)
+    for verb, attribute, opposite in _VERBS
+)
+_WORK: Final = re.compile(rf"^{_WHO}{_ADVERBS}在(?P<object>[^，。；！？,;!?]{{2,16}}?)(?:工作|上班|任职)")
+_ALLERGY: Final = re.compile(rf"^{_WHO}{_ADVERBS}(?P<no>不)?对(?P<object>[^，。；！？,;!?]{{1,12}})过敏")
+_OF: Final = re.compile(
+    r"^(?P<subject>[^，。；！？,;!?的]{1,16})的(?P<attribute>[^，。；！？,;!?的是为]{1,8})(?:现在|目前)?(?P<no>不是)?"
+    r"(?(no)|(?:是|为|改成了?|改为|换成了?|变成了?))(?P<object>[^，。；！？,;!?]{1,24})"
+)
+_POINTER: Final = re.compile(r"^(?:它|他|她|你|我|这|那|哪|什么|东西|长|短|多|少|大|小)")
+"""Values that say nothing without the sentence before."""
+LONGEST_VALUE: Final = 12
+_NO_ATTRIBUTE: Final = frozenset({"可能", "时候", "话", "意思", "问题", "原因"})
+_LEAD: Final = re.compile(r"^(?:对了|另外|还有|其实|说真的|说实话|顺便说|嗯|好|行|哦|那|不过|而且|因为|所以)[，,、\s]*")
+_MEASURE: Final = re.compile(
+    r"^(?:了|过|着)?(?:[一二两三四五六七八九十几半\d]+(?:杯|个|只|条|台|本|碗|瓶|把|种|支|辆|份|次|口)的?|一点儿?|点儿?)?"
+)
+_TAIL: Final = re.compile(r"(?:了|啊|呀|吧|呢|哦|的|而已|为主|来着)+$")
+
+
+def chinese_triples(sentence: str) -> list[Triple]:
+    """Triples of one Chinese sentence, clause by clause; a clause without a subject takes that of the clause before."""
+    found: list[Triple] = []
+    for clause in re.split(r"[，。；！？,;!?\s]+", sentence):
+        text = _LEAD.sub("", clause)
+        if text:
+            found.extend(_clause_triples(text))
+    return list({(t.subject, t.attribute, t.value, t.negated): t for t in found}.values())
+
+
+def _clause_triples(text: str) -> list[Triple]:
+    for pattern, attribute, opposite in (*_CLAUSES, (_ALLERGY, "allergic_to", False)):
+        if (match := pattern.search(text)) is None:
+            continue
+        value = _value(match["object"])
+        negated = match["no"] is not None
+        if not value or (negated and opposite):
+            return []
+        return [_triple(_subject(match), attribute, value, negated=negated or opposite)]
+    if (match := _WORK.search(text)) is not None and (value := _value(match["object"])):
+        return [_triple(_subject(match), "works_at", value, negated=False)]
+    match = _OF.search(text)
+    if match is not None and match["attribute"] not in _NO_ATTRIBUTE and (value := _value(match["object"])):
+        subject = USER if match["subject"] in {"我", "我们", "我自己"} else match["subject"]
+        return [_triple(subject, slug(match["attribute"]), value, negated=match["no"] is not None)]
+    return []
+
+
+def _triple(subject: str, attribute: str, value: str, *, negated: bool) -> Triple:
+    return Triple(subject=subject, attribute=attribute, value=value, negated=negated, multi_valued=attribute in MULTI_VALUED)
+
+
+def _subject(match: re.Match[str]) -> str:
+    if match["rel"]:
+        return match["name"] or match["rel"]
+    return USER if match["who"].startswith("我") else match["who"]
+
+
+def _value(text: str) -> str:
+    value = _TAIL.sub("", _MEASURE.sub("", text.strip())).strip('“”"「」 ')
+    return "" if _POINTER.search(value) or len(value) > LONGEST_VALUE else value

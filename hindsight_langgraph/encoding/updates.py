@@ -1,0 +1,183 @@
+"""Does a new unit replace an older one, where no triple says so? Numbers for the update head.
+
+Free text rarely repeats an attribute word for word. What gives an update away together: the same rare words or names, a close
+meaning, a value that differs, and words of change in the newer text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_langgraph.encoding.cues import cues
+from hindsight_langgraph.lexical import terms
+from hindsight_langgraph.records import MemoryUnit, Record, Unit01
+
+_NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*(?:e-?\d+)?")
+_COUNT: Final = (
+    r"(?:\d[\d.,:]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|"
+    r"ninety)(?:-\w+)?|hundred|thousand)\b)"
+)
+_MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\u4e00-\u9fff]{{1,2}}))", re.IGNORECASE)
+_NAME: Final = re.compile(
+    r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
+)
+_RESTATED: Final = re.compile(
+    r"\b(?:still|as (?:ever|always|before|usual)|same as|stays?|again|unchanged|keep using|stick to|once more)\b|照旧|照样|还是(?!算)|没变|不变|再说一遍|一直|仍然?",
+    re.IGNORECASE,
+)
+
+_CODE: Final = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,6}\b")
+_TOLD_APART: Final = re.compile(
+    r"\b(?:mix\w* (?:it|them|those|these|that)? ?up|confuse|not to be confused|unlike|another one|a different|a second)\b|"
+    r"(?:别|不要)(?:和.{1,8})?(?:弄|搞|记|看)(?:混|串|错|反)|不是一回事|另一个",
+    re.IGNORECASE,
+)
+
+UPDATE_FEATURES: Final = (
+    "similarity", "similarity_gap", "covers_new", "covers_old", "cover_gap", "shared_entities", "shared_names", "asked_about",
+    "numbers_differ", "same_measure", "new_change", "new_forget", "new_correction", "new_decision", "both_preference", "both_instruction",
+    "both_decision", "polarity_differs", "same_session", "age", "newer_between", "forget_covers", "change_similarity", "change_covers",
+    "same_attribute", "restated", "other_names", "best_both", "asked_similarity", "asked_gap", "context_covers", "context_gap",
+)  # fmt: skip
+
+
+class Candidate(Record):
+    """A stored unit that a new one is compared with."""
+
+    unit: MemoryUnit
+    similarity: Unit01 = 0.0
+    """Of the embeddings, 0 for unrelated texts (see `similarity.similarity`); 0 where one of them has none."""
+    asked_similarity: Unit01 = 0.0
+    """Of the stored unit and the turn before the new one: what an elliptical turn answers."""
+
+
+def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.float64]:
+    """One row of `UPDATE_FEATURES` per candidate; what counts is also how a candidate stands out in its pool."""
+    facts = _facts(new)
+    others = [_facts(candidate.unit) for candidate in pool]
+    words = [other.words for other in others]
+    frequency = Counter(term for found in words for term in found)
+    rare = {term: math.log((len(pool) + 2) / (count + 1)) for term, count in frequency.items()}
+    own, asked = facts.words, _words(new.preceding)
+    around = [found | _words(candidate.unit.preceding) for found, candidate in zip(words, pool, strict=True)]
+    context = [(_covered(own | asked, a, rare, len(pool)) * _covered(a, own | asked, rare, len(pool))) ** 0.5 for a in around]
+    best_context = max(context, default=0.0)
+    best_asked = max((candidate.asked_similarity for candidate in pool), default=0.0)
+    covers_new = [_covered(own, found, rare, len(pool)) for found in words]
+    covers_old = [_covered(found, own, rare, len(pool)) for found in words]
+    cover = [(a * b) ** 0.5 for a, b in zip(covers_new, covers_old, strict=True)]
+    best_cover = max(cover, default=0.0)
+    best_similarity = max((candidate.similarity for candidate in pool), default=0.0)
+    rows: list[list[float]] = []
+    for i, candidate in enumerate(pool):
+        old = candidate.unit
+        pair = _pair(facts, others[i], new, old)
+        change, forget = pair["new_change"], pair["new_forget"]
+        newer = sum(1 for other in pool if old.moment < other.unit.moment < new.moment)
+        pair |= {
+            "similarity": candidate.similarity,
+            "similarity_gap": candidate.similarity - best_similarity,
+            "covers_new": covers_new[i],
+            "covers_old": covers_old[i],
+            "cover_gap": cover[i] - best_cover,
+            "asked_about": _covered(asked, words[i], rare, len(pool)) if asked else 0.0,
+            "asked_similarity": candidate.asked_similarity,
+            "asked_gap": candidate.asked_similarity - best_asked,
+            "context_covers": context[i],
+            "context_gap": context[i] - best_context,
+            "newer_between": newer / max(1, len(pool)),
+            "forget_covers": forget * cover[i],
+            "change_similarity": change * candidate.similarity,
+            "change_covers": change * cover[i],
+            "best_both": float(cover[i] == best_cover > 0 and candidate.similarity == best_similarity > 0),
+        }
+        rows.append([pair[name] for name in UPDATE_FEATURES])
+    return np.array(rows, dtype=np.float64).reshape(len(pool), len(UPDATE_FEATURES))
+
+
+def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether words rule out that one replaces the other: other order numbers or codes, "don't mix them up", the same value again."""
+    one, other = _facts(new), _facts(old)
+    other_codes = bool(one.codes and other.codes and not one.codes & other.codes)
+    same_again = one.restated and bool(one.numbers) and one.numbers <= other.numbers
+    return other_codes or one.told_apart or same_again
+
+
+class _Facts(NamedTuple):
+    """What the comparison needs of one text, read once."""
+
+    words: frozenset[str]
+    cues: frozenset[str]
+    numbers: frozenset[str]
+    measures: frozenset[str]
+    names: frozenset[str]
+    codes: frozenset[str]
+    restated: bool
+    told_apart: bool
+
+
+def _facts(unit: MemoryUnit) -> _Facts:
+    return _read_facts(unit.content, unit.source_text or unit.content, unit.entities)
+
+
+@lru_cache(maxsize=4_096)
+def _read_facts(text: str, said: str, entities: tuple[str, ...]) -> _Facts:
+    return _Facts(
+        words=frozenset(terms(text)),
+        cues=cues(said),
+        numbers=frozenset(_NUMBER.findall(text)),
+        measures=frozenset(term for found in _MEASURED.findall(text) for term in terms(" ".join(found))),
+        names=frozenset(match.group().strip('“”"').lower() for match in _NAME.finditer(text)) | frozenset(entities),
+        codes=frozenset(code.lower() for code in _CODE.findall(text)),
+        restated=bool(_RESTATED.search(said)),
+        told_apart=bool(_TOLD_APART.search(said)),
+    )
+
+
+def _pair(new_facts: _Facts, old_facts: _Facts, new: MemoryUnit, old: MemoryUnit) -> dict[str, float]:
+    days = max(0.0, (new.moment - old.moment).total_seconds() / 86_400)
+    both = new_facts.cues & old_facts.cues
+    same_attribute = (
+        new.triple is not None
+        and old.triple is not None
+        and (new.triple.subject, new.triple.attribute) == (old.triple.subject, old.triple.attribute)
+    )
+    return {
+        "shared_entities": min(3.0, len(set(new.entities) & set(old.entities))) / 3,
+        "shared_names": min(3.0, len(new_facts.names & old_facts.names)) / 3,
+        "other_names": float(bool(new_facts.names and old_facts.names and not new_facts.names & old_facts.names)),
+        "numbers_differ": float(bool(new_facts.numbers and old_facts.numbers and not new_facts.numbers & old_facts.numbers)),
+        "same_measure": float(bool(new_facts.measures & old_facts.measures)),
+        "new_change": float("change" in new_facts.cues),
+        "new_forget": float("forget" in new_facts.cues),
+        "new_correction": float("correction" in new_facts.cues),
+        "new_decision": float("decision" in new_facts.cues),
+        "both_preference": float("preference" in both),
+        "both_instruction": float("instruction" in both),
+        "both_decision": float("decision" in both),
+        "polarity_differs": float(("negation" in new_facts.cues) != ("negation" in old_facts.cues)),
+        "same_session": float(new.session_id == old.session_id),
+        "age": math.log1p(days) / 5,
+        "same_attribute": float(same_attribute),
+        "restated": float(new_facts.restated),
+    }
+
+
+@lru_cache(maxsize=4_096)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def _covered(wanted: frozenset[str], found: frozenset[str], rare: dict[str, float], size: int) -> float:
+    """Part of the weight of `wanted` that is in `found`; a term that no unit of the pool has counts as the rarest."""
+    unseen = math.log(size + 2)
+    total = sum(rare.get(term, unseen) for term in wanted)
+    return sum(rare.get(term, unseen) for term in wanted & found) / total if total else 0.0

@@ -1,0 +1,125 @@
+"""The plan of writing: from turns to stored units (SPEC B; issue point 1).
+
+redact → split → gate → extract → normalise → match → store. Every stage is a function of its own over plain values; this module only
+passes their results on and asks for what they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from hindsight_langgraph.config import WriteConfig
+from hindsight_langgraph.encoding.decide import decide, settle_twins, structured, unfinished
+from hindsight_langgraph.encoding.embed import embed_texts
+from hindsight_langgraph.encoding.entities import AliasTable
+from hindsight_langgraph.encoding.features import Vector
+from hindsight_langgraph.encoding.learned import read_learned, store_aliases
+from hindsight_langgraph.encoding.outcome import write_report
+from hindsight_langgraph.encoding.reading import WritingTools, asked, drafts, embed_turns, extract, judge_turn
+from hindsight_langgraph.encoding.report import WriteReport
+from hindsight_langgraph.encoding.store import make_changes, put, written_units
+from hindsight_langgraph.lexical import index_text
+from hindsight_langgraph.plan import Plan
+from hindsight_langgraph.ports import Redactor
+from hindsight_langgraph.records import MemoryUnit, Role, Scope, Turn
+
+__all__ = ["WritingTools", "write_turns"]
+
+
+def write_turns(
+    turns: Sequence[Turn],
+    *,
+    context: Sequence[Turn],
+    scope: Scope,
+    now: datetime,
+    config: WriteConfig,
+    tools: WritingTools,
+    dry_run: bool = False,
+) -> Plan[WriteReport]:
+    """Write what is worth remembering of `turns`.
+
+    Writing the same turns again, after a crash, a retry, a resume or in a fork, writes nothing a second time.
+
+    Args:
+        turns: what was said, in order; blank ones are passed over.
+        context: the turns before them, for ellipsis; they are read, not written.
+        scope: whose memory it is.
+        now: the moment of writing; relative times are resolved against each turn's own moment.
+        config: thresholds and limits.
+        tools: heads, aliases, redactor, embedding space, extractor.
+        dry_run: decide everything and write nothing.
+
+    Raises:
+        StoreError: the long-term store did not take it; writing the turns again is safe.
+        Conflict: a unit was changed by others again and again; write the turns again.
+    """
+    clean, redactions = _redact(turns, tools.redactor)
+    history = [*_redact(context, tools.redactor)[0], *clean]
+    learned = yield from read_learned(scope)
+    aliases = AliasTable({**tools.aliases.learned, **learned.aliases})
+    for turn in clean:
+        if turn.role is Role.USER:
+            aliases = aliases.learn(turn.text)
+    stored = yield from written_units(scope, [turn.id for turn in clean if turn.text.strip()])
+    fresh = [turn for turn in clean if not _is_written(turn, stored) and turn.id not in learned.forgotten]
+    vectors = yield from embed_turns(fresh, history, tools)
+    judged = [judge_turn(turn, history, vectors, tools) for turn in fresh]
+    calls = 0
+    for one in judged:
+        if one.verdict.keep:
+            calls += yield from extract(one, vectors=vectors, scope=scope, aliases=aliases, tools=tools, config=config)
+            one.drafts = drafts(one, scope=scope, aliases=aliases, redactor=tools.redactor, now=now)
+    known = {unit.id for unit in stored} | learned.forgotten
+    units = [unit for one in judged for unit in one.drafts if unit.id not in known]
+    unit_vectors = yield from _embed_units(units, tools)
+    before = asked(judged, vectors)
+    named = {unit_id: value for one in judged for unit_id, value in one.replaced_values.items()}
+    decided = yield from decide(
+        units, unit_vectors, before, replaced_values=named, scope=scope, tools=tools, config=config, now=now
+    )
+    decided.changes.extend(unfinished(stored))
+    decided.changes.extend(structured(judged, stored))
+    changed: list[str] = []
+    if not dry_run:
+        yield from put(tuple(decided.new.values()), unit_vectors)
+        changed = yield from make_changes(decided.changes, scope=scope, now=now)
+        changed += yield from settle_twins(decided, unit_vectors, scope=scope, tools=tools, config=config, now=now)
+        yield from store_aliases(scope, _newly_taught(aliases, learned.aliases, tools.aliases.learned))
+    embedded = tools.space is not None and all(unit_id in unit_vectors for unit_id in decided.new)
+    return write_report(
+        clean, judged, decided, redactions=redactions, model_calls=calls, embedded=embedded, changed=changed, dry_run=dry_run
+    )
+
+
+# --- stages --------------------------------------------------------------------------------------------------------------
+
+
+def _redact(turns: Sequence[Turn], redactor: Redactor) -> tuple[list[Turn], dict[str, int]]:
+    clean: list[Turn] = []
+    counts: dict[str, int] = {}
+    for turn in turns:
+        text, found = redactor(turn.text)
+        clean.append(turn if text == turn.text else turn.model_copy(update={"text": text}))
+        for sort, count in found.items():
+            counts[sort] = counts.get(sort, 0) + count
+    return clean, counts
+
+
+def _is_written(turn: Turn, stored: Sequence[MemoryUnit]) -> bool:
+    """Whether an earlier run wrote this very text; a message that was edited under its old id is read again."""
+    return any(
+        turn.id in unit.sources and not unit.raw and bool(unit.source_text) and unit.source_text.removesuffix("…") in turn.text
+        for unit in stored
+    )
+
+
+def _newly_taught(aliases: AliasTable, *known: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in aliases.learned.items() if all(other.get(name) != value for other in known)}
+
+
+def _embed_units(drafts: Sequence[MemoryUnit], tools: WritingTools) -> Plan[dict[str, Vector]]:
+    if tools.space is None:
+        return {}
+    by_text = yield from embed_texts(index_text(unit) for unit in drafts)
+    return {unit.id: by_text[index_text(unit)] for unit in drafts if index_text(unit) in by_text}

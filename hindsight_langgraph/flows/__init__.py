@@ -1,0 +1,1 @@
+"""What the memory does, as plans over its ports: the rooms composed, and outages absorbed."""

@@ -1,0 +1,202 @@
+"""From a turn that was just said to units in the store, whatever is down in between.
+
+A turn is accepted first (the pending log and the session buffer), then read into units, then taken out of the pending log. Whatever
+fails on the way leaves it pending; when no store takes it at all, the process holds it and tries again with the next turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Final
+
+from pydantic import JsonValue
+
+from hindsight_langgraph import keys
+from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps, steps_of
+from hindsight_langgraph.codec import decode_turn
+from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
+from hindsight_langgraph.encoding.write import write_turns
+from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
+from hindsight_langgraph.flows.settings import FlowSettings
+from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
+from hindsight_langgraph.plan import Plan, ask
+from hindsight_langgraph.records import Role, Scope, Turn
+from hindsight_langgraph.working.pending import PendingTurn, accept, count_attempt, finish, read_pending
+from hindsight_langgraph.working.session import append_session
+from hindsight_langgraph.working.task_memory import condense, write_task
+
+CONTEXT_TURNS: Final = 6
+"""Turns before the new ones that an elliptical answer is read with."""
+MAX_ATTEMPTS: Final = 5
+"""After so many failures a turn is left to its raw episode; it is not lost, only not read again."""
+
+
+def remember(
+    turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings, dry_run: bool = False
+) -> Plan[list[WriteReport]]:
+    """Accept turns and write them, here and now. Returns one report a session, the caller's own last.
+
+    With `dry_run` nothing is accepted or written; the report says what would be.
+    """
+    if dry_run:
+        context = yield from _context(scope, turns)
+        return [
+            (
+                yield from write_turns(
+                    turns,
+                    context=context,
+                    scope=scope,
+                    now=now,
+                    config=settings.config.write,
+                    tools=settings.writing,
+                    dry_run=True,
+                )
+            )
+        ]
+    accepted = yield from _accept(turns, scope=scope, now=now, settings=settings)
+    if accepted:
+        return (yield from write_pending(scope, now=now, settings=settings))
+    return [(yield from _write_or_keep(turns, scope=scope, now=now, settings=settings))]
+
+
+def annotate(
+    turns: Sequence[Turn], *, recalled: Sequence[str], scope: Scope, now: datetime, settings: FlowSettings
+) -> Plan[None]:
+    """Take in what a step added, durably, and write it off the answer's path.
+
+    Args:
+        turns: the turns of the present exchange; those that were taken in before are left alone.
+        recalled: ids of the units that the step was given.
+        scope: whose step.
+        now: the present moment.
+        settings: of the memory.
+    """
+    accepted = yield from _accept(turns, scope=scope, now=now, settings=settings)
+    try:
+        yield from _record(turns, recalled=recalled, scope=scope, now=now, settings=settings)
+    except StoreError:
+        if settings.strict:
+            raise
+    for held_scope, held in (yield from ask(TakeKept(owner=scope.owner))):
+        yield from ask(Later(owner=scope.owner, plan=_later(held, scope=held_scope, now=now, settings=settings)))
+    if accepted:
+        yield from ask(Later(owner=scope.owner, plan=lambda: write_pending(scope, now=now, settings=settings)))
+    else:
+        yield from ask(Later(owner=scope.owner, plan=_later(tuple(turns), scope=scope, now=now, settings=settings)))
+
+
+def _later(turns: tuple[Turn, ...], *, scope: Scope, now: datetime, settings: FlowSettings) -> Callable[[], Plan[object]]:
+    return lambda: remember(turns, scope=scope, now=now, settings=settings)
+
+
+def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[bool]:
+    """Promise that the turns will be written. Returns False when the working store takes nothing."""
+    try:
+        known = yield from _known_ids(scope)
+        fresh = [turn for turn in turns if turn.id not in known and turn.role is not Role.SYSTEM]
+        yield from accept(scope, fresh, now=now)
+        yield from append_session(scope, fresh, now=now, config=settings.config.working)
+    except StoreError:
+        if settings.strict:
+            raise
+        return False
+    return True
+
+
+def _known_ids(scope: Scope) -> Plan[set[str]]:
+    entries = yield from ask(ReadLog(key=keys.session(scope)))
+    return {entry.id for entry in entries}
+
+
+def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, retry: bool = False) -> Plan[list[WriteReport]]:
+    """Write what waits for this owner, session by session.
+
+    Turns that failed before are tried again only with `retry`, which is the idle pass's: a model that is down is not asked at every turn.
+    """
+    waiting = yield from read_pending(scope)
+    due = [p for p in waiting if p.attempts == 0 or (retry and p.attempts < MAX_ATTEMPTS)]
+    reports: list[WriteReport] = []
+    for group_scope, group in groupby(due, key=lambda p: p.scope):
+        reports.append((yield from _write_group(list(group), scope=group_scope, now=now, settings=settings)))
+    return reports
+
+
+def _write_group(group: list[PendingTurn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
+    turns = [waiting.turn for waiting in group]
+    context = yield from _context(scope, turns)
+    try:
+        report = yield from write_turns(
+            turns, context=context, scope=scope, now=now, config=settings.config.write, tools=settings.writing
+        )
+    except (StoreError, ModelError) as error:
+        if settings.strict:
+            raise
+        return undone(turns, reason=str(error))  # they stay pending, and this was no fault of theirs
+    failed = set(report.failed_turns)
+    yield from finish(scope, [waiting for waiting in group if waiting.turn.id not in failed])
+    yield from count_attempt(scope, [waiting for waiting in group if waiting.turn.id in failed])
+    yield from ask(Notify(event=report))
+    return report
+
+
+def _write_or_keep(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
+    """Write turns that could not be accepted; hold them when the long-term store is down too."""
+    try:
+        report = yield from write_turns(
+            turns, context=(), scope=scope, now=now, config=settings.config.write, tools=settings.writing
+        )
+    except (StoreError, ModelError) as error:
+        if settings.strict:
+            raise
+        yield from ask(Keep(scope=scope, turns=tuple(turns)))
+        return undone(turns, reason=str(error))
+    yield from ask(Notify(event=report))
+    return report
+
+
+def undone(turns: Sequence[Turn], *, reason: str) -> WriteReport:
+    """The report of turns that no store took yet; they wait."""
+    fates = tuple(
+        TurnReport(turn_id=turn.id, kept=False, failed=True, reasons=(f"waits: {reason}",), text=condense([turn.text], 120))
+        for turn in turns
+    )
+    return WriteReport(status=WriteStatus.FAILED, turns=fates, failed_turns=tuple(turn.id for turn in turns))
+
+
+def _context(scope: Scope, turns: Sequence[Turn]) -> Plan[list[Turn]]:
+    """The turns of the thread just before the first of `turns`, oldest first; none when the buffer does not answer."""
+    new = {turn.id for turn in turns}
+    try:
+        entries = yield from ask(ReadLog(key=keys.session(scope)))
+        buffered = [decode_turn(entry.body) for entry in reversed(entries)]
+    except HindsightError:
+        return []
+    place = next((i for i, turn in enumerate(buffered) if turn.id in new), len(buffered))
+    return buffered[max(0, place - CONTEXT_TURNS) : place]
+
+
+def _record(turns: Sequence[Turn], *, recalled: Sequence[str], scope: Scope, now: datetime, settings: FlowSettings) -> Plan[None]:
+    """The steps of the task, and what working memory mirrors of them."""
+    steps = steps_of(turns, now=now, limit=settings.config.write.tool_preview_chars)
+    if steps and recalled:
+        steps.insert(1, Step(id=f"recall:{steps[0].id}", kind=StepKind.RECALL, at=steps[0].at, unit_ids=tuple(recalled)))
+    if (yield from record_steps(scope, steps)):
+        yield from write_task(
+            scope,
+            mirror(turns, limit=settings.config.write.tool_preview_chars),
+            config=settings.config.working,
+            chat=settings.chat,
+        )
+
+
+def mirror(turns: Sequence[Turn], *, limit: int) -> dict[str, JsonValue]:
+    """What working memory keeps of an exchange: the request in hand, and the last result of each tool."""
+    fields: dict[str, JsonValue] = {}
+    for turn in turns:
+        if turn.role is Role.USER and turn.text.strip():
+            fields["request"] = condense([turn.text], limit)
+        elif turn.role is Role.TOOL:
+            fields[f"result:{turn.tool or 'tool'}"] = {"text": condense([turn.text], limit), "error": turn.error}
+    return fields

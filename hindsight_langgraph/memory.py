@@ -1,0 +1,431 @@
+"""The memory: one object over two stores and three models, with a blocking and an awaiting face."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from langchain_core.messages import BaseMessage
+from pydantic import JsonValue
+
+from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, record_outcome
+from hindsight_langgraph.assembly import Parts, assemble
+from hindsight_langgraph.config import HindsightConfig
+from hindsight_langgraph.consolidation.light import LightReport
+from hindsight_langgraph.encoding.report import WriteReport
+from hindsight_langgraph.flows import caring, observing, recalling, writing
+from hindsight_langgraph.messages import inject, read_turns
+from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
+from hindsight_langgraph.plan import Plan, adrive, ask, drive
+from hindsight_langgraph.ports import Clock, TokenCounter
+from hindsight_langgraph.recall.recollection import Query, Recollection
+from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
+from hindsight_langgraph.scoping import scope_from_settings
+from hindsight_langgraph.working.session import read_session
+from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+    from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
+
+R = TypeVar("R")
+
+
+class HindsightMemory:
+    """A three-layer memory: working, episodic, semantic.
+
+    Make one with `HindsightMemory.open("./memory")` (embedded, offline, no key) or `HindsightMemory.from_env()`, share it between
+    threads and event loops, and close it at the end (it is a context manager of both kinds).
+
+    Every method takes a `scope`: a `Scope`, or a user id alone. There is no default user; a blank one is a `MissingUser` error. Every
+    method has an awaiting twin with `a` before its name and the same parameters.
+
+    A store or model that is down costs the memory, not the turn: `recall` comes back empty and marked as degraded, what is to be
+    remembered is kept for later, and one warning is logged per outage. With `on_error="raise"` the error is raised instead.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._runtime = parts.runtime
+        self._settings = parts.settings
+
+    # --- making one ------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        embeddings: Any = None,
+        chat_model: Any = None,
+        config: HindsightConfig | None = None,
+        clock: Clock | None = None,
+        token_counter: TokenCounter | None = None,
+    ) -> Self:
+        """Open a memory; without servers named in `config` it is embedded under `path`.
+
+        Args:
+            path: directory of the embedded stores; it is made when missing. None takes `config.path`.
+            embeddings: a LangChain `Embeddings`, an embedder of our own, or a spec such as "local" or "openai:text-embedding-3-small".
+            chat_model: a LangChain chat model for memory work, or a spec such as "openai:gpt-4.1-mini"; None works by rules.
+            config: every other setting.
+            clock: tells the time; for tests.
+            token_counter: counts tokens for budgets; None estimates without a tokenizer's tables.
+
+        Raises:
+            ConfigError: a setting is wrong.
+            MissingExtra: a model that is asked for by name is not installed.
+        """
+        settings = config or HindsightConfig()
+        if path is not None:
+            settings = settings.model_copy(update={"path": Path(path)})
+        return cls(assemble(settings, embeddings=embeddings, chat_model=chat_model, clock=clock, token_counter=token_counter))
+
+    @classmethod
+    def from_env(cls, **overrides: Any) -> Self:
+        """Open a memory with the settings of `HINDSIGHT_*` and `OPENAI_*`; `overrides` are parameters of `open`."""
+        return cls.open(config=HindsightConfig.from_env(), **overrides)
+
+    @property
+    def config(self) -> HindsightConfig:
+        """The settings in force."""
+        return self._settings.config
+
+    @property
+    def clock(self) -> Clock:
+        """What tells the time."""
+        return self._runtime.clock
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The embedding model and dimension in use."""
+        return self._settings.space
+
+    @property
+    def semantic(self) -> bool:
+        """Whether the embedding model knows meanings; False for the hash embedder, which only sees the same words."""
+        return self._runtime.embedder.semantic
+
+    def on_event(self, listener: Callable[[object], None]) -> None:
+        """Have `listener` called with each `WriteReport` as it happens, from whatever thread wrote; its errors are logged."""
+        self._runtime.listeners.append(listener)
+
+    # --- remembering -----------------------------------------------------------------------------------------------------
+
+    def remember(self, messages: Iterable[Any], *, scope: Scope | str, at: datetime | None = None) -> list[WriteReport]:
+        """Write what is worth keeping of a conversation, here and now. Doing it again writes nothing twice (SPEC B9).
+
+        Args:
+            messages: LangChain messages, dicts with `role` and `content`, (role, text) pairs, or turns; oldest first.
+            scope: whose memory.
+            at: when messages without a time of their own were said; None leaves it unknown, and no relative time is resolved.
+
+        Returns:
+            One report a session that was written, with each turn's fate and its reasons.
+        """
+        return self._run(self._remember(messages, scope, at, dry_run=False))
+
+    async def aremember(self, messages: Iterable[Any], *, scope: Scope | str, at: datetime | None = None) -> list[WriteReport]:
+        """As `remember`."""
+        return await self._arun(self._remember(messages, scope, at, dry_run=False))
+
+    def explain(self, messages: Iterable[Any], *, scope: Scope | str, at: datetime | None = None) -> list[WriteReport]:
+        """What `remember` would decide, and why, without writing anything."""
+        return self._run(self._remember(messages, scope, at, dry_run=True))
+
+    async def aexplain(self, messages: Iterable[Any], *, scope: Scope | str, at: datetime | None = None) -> list[WriteReport]:
+        """As `explain`."""
+        return await self._arun(self._remember(messages, scope, at, dry_run=True))
+
+    def annotate(
+        self, messages: Iterable[Any], *, scope: Scope | str, recollection: Recollection | None = None, at: datetime | None = None
+    ) -> None:
+        """Take in what a step added: accepted durably at once, written off the answer's path (SPEC B, E1).
+
+        Args:
+            messages: the messages of the present exchange; those that were taken in before are recognised by their ids.
+            scope: whose step.
+            recollection: what the step was given by `recall`.
+            at: when messages without a time of their own were said; None means now.
+        """
+        self._run(self._annotate(messages, scope, recollection, at))
+
+    async def aannotate(
+        self, messages: Iterable[Any], *, scope: Scope | str, recollection: Recollection | None = None, at: datetime | None = None
+    ) -> None:
+        """As `annotate`."""
+        await self._arun(self._annotate(messages, scope, recollection, at))
+
+    def settle(self, *, scope: Scope | str | None = None, timeout_s: float = 60.0) -> bool:
+        """Wait until what was taken in is written, for one user or for all. Returns whether it was in time."""
+        return self._run(self._settle(scope, timeout_s))
+
+    async def asettle(self, *, scope: Scope | str | None = None, timeout_s: float = 60.0) -> bool:
+        """As `settle`."""
+        return await self._arun(self._settle(scope, timeout_s))
+
+    # --- recalling -------------------------------------------------------------------------------------------------------
+
+    def recall(
+        self, query: Query | str, *, scope: Scope | str, as_of: datetime | None = None, visible: Collection[str] = ()
+    ) -> Recollection:
+        """Recall what helps with a question (SPEC D).
+
+        Args:
+            query: the words, or a `Query` that carries the task's goal, its present sub-step and the last tool result too.
+            scope: whose memory.
+            as_of: answer from what was known and valid at this moment; None means now.
+            visible: ids of messages that the model sees anyway; the session buffer does not bring them again.
+
+        Returns:
+            What is injected (`.text`), the units, and every candidate with its score terms and the reason of its fate.
+        """
+        return self._run(self._recall(query, scope, as_of, visible))
+
+    async def arecall(
+        self, query: Query | str, *, scope: Scope | str, as_of: datetime | None = None, visible: Collection[str] = ()
+    ) -> Recollection:
+        """As `recall`."""
+        return await self._arun(self._recall(query, scope, as_of, visible))
+
+    def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
+        """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
+
+        Nothing is written back: `messages` stays as it is.
+        """
+        return inject(messages, recollection.text if recollection else "")
+
+    # --- working memory --------------------------------------------------------------------------------------------------
+
+    def read_task(self, *, scope: Scope | str) -> Fields:
+        """The working memory of the task in hand, by field, oldest written first (SPEC A3)."""
+        return self._run(read_task(as_scope(scope)))
+
+    async def aread_task(self, *, scope: Scope | str) -> Fields:
+        """As `read_task`."""
+        return await self._arun(read_task(as_scope(scope)))
+
+    def write_task(self, fields: Mapping[str, JsonValue], *, scope: Scope | str, duration_s: float | None = None) -> None:
+        """Set fields of the task in hand: goal, confirmed constraints, tool results, open sub-problems (SPEC A3).
+
+        Args:
+            fields: JSON values by name; past 20 the oldest ten are folded into `_summary`.
+            scope: whose task.
+            duration_s: how long the task is expected to take, in seconds; the memory of it lives 1.5 times as long.
+        """
+        self._run(self._write_task(fields, scope, duration_s))
+
+    async def awrite_task(self, fields: Mapping[str, JsonValue], *, scope: Scope | str, duration_s: float | None = None) -> None:
+        """As `write_task`."""
+        await self._arun(self._write_task(fields, scope, duration_s))
+
+    def read_session(self, *, scope: Scope | str, budget: int | None = None) -> list[Turn]:
+        """The thread's last turns that fit a budget in tokens (2,000 by default), newest first (SPEC A4)."""
+        return self._run(self._read_session(scope, budget))
+
+    async def aread_session(self, *, scope: Scope | str, budget: int | None = None) -> list[Turn]:
+        """As `read_session`."""
+        return await self._arun(self._read_session(scope, budget))
+
+    # --- outcomes --------------------------------------------------------------------------------------------------------
+
+    def outcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "") -> None:
+        """Say how the task in hand ended (SPEC E1)."""
+        self._run(self._outcome(scope, success, feedback))
+
+    async def aoutcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "") -> None:
+        """As `outcome`."""
+        await self._arun(self._outcome(scope, success, feedback))
+
+    def trajectory(self, *, scope: Scope | str) -> Trajectory:
+        """The steps of the task in hand, the memories it was given, and its outcome."""
+        return self._run(read_trajectory(as_scope(scope)))
+
+    async def atrajectory(self, *, scope: Scope | str) -> Trajectory:
+        """As `trajectory`."""
+        return await self._arun(read_trajectory(as_scope(scope)))
+
+    # --- keeping it in order ---------------------------------------------------------------------------------------------
+
+    def touch(self, *, scope: Scope | str) -> None:
+        """Note that the user was active: the idle pass is put off, and every twentieth call makes a light pass due (SPEC F1)."""
+        self._run(caring.touch(as_scope(scope), now=self.clock.now(), settings=self._settings))
+
+    async def atouch(self, *, scope: Scope | str) -> None:
+        """As `touch`."""
+        await self._arun(caring.touch(as_scope(scope), now=self.clock.now(), settings=self._settings))
+
+    def consolidate(self, *, scope: Scope | str, dry_run: bool = False) -> LightReport:
+        """Write what is pending, merge duplicates and link neighbours (SPEC F2). With `dry_run`, only say what would be done."""
+        return self._run(caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run))
+
+    async def aconsolidate(self, *, scope: Scope | str, dry_run: bool = False) -> LightReport:
+        """As `consolidate`."""
+        return await self._arun(
+            caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+        )
+
+    def run_due(self, *, limit: int = 10) -> list[LightReport]:
+        """Consolidate the users whose idle time has come, at most `limit` of them."""
+        return self._run(caring.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+
+    async def arun_due(self, *, limit: int = 10) -> list[LightReport]:
+        """As `run_due`."""
+        return await self._arun(caring.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+
+    def units(self, *, scope: Scope | str, statuses: Sequence[Status] | None = None, limit: int = 1_000) -> list[MemoryUnit]:
+        """The user's own units, of the given statuses or of all."""
+        return self._run(caring.list_units(as_scope(scope), statuses=statuses, limit=limit))
+
+    async def aunits(
+        self, *, scope: Scope | str, statuses: Sequence[Status] | None = None, limit: int = 1_000
+    ) -> list[MemoryUnit]:
+        """As `units`."""
+        return await self._arun(caring.list_units(as_scope(scope), statuses=statuses, limit=limit))
+
+    def get(self, ids: Sequence[str], *, scope: Scope | str) -> list[MemoryUnit]:
+        """Units by id, in the order of the ids; those of other users are not found."""
+        return self._run(ask(FetchUnits(where=Where(owners=as_scope(scope).readers, ids=tuple(ids)))))
+
+    async def aget(self, ids: Sequence[str], *, scope: Scope | str) -> list[MemoryUnit]:
+        """As `get`."""
+        return await self._arun(ask(FetchUnits(where=Where(owners=as_scope(scope).readers, ids=tuple(ids)))))
+
+    def health(self, *, scope: Scope | str) -> caring.Health:
+        """Counts of what is stored, by region, status, tier and kind (SPEC F8)."""
+        return self._run(caring.health(as_scope(scope)))
+
+    async def ahealth(self, *, scope: Scope | str) -> caring.Health:
+        """As `health`."""
+        return await self._arun(caring.health(as_scope(scope)))
+
+    def forget(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """Delete the user's units by id, for good. Returns how many there were."""
+        return self._run(caring.forget(ids, scope=as_scope(scope), now=self.clock.now()))
+
+    async def aforget(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """As `forget`."""
+        return await self._arun(caring.forget(ids, scope=as_scope(scope), now=self.clock.now()))
+
+    def erase(self, *, scope: Scope | str) -> caring.Erased:
+        """Remove everything of a user from both stores, and say what it was (SPEC G8)."""
+        return self._run(caring.erase(as_scope(scope), timeout_s=self.config.timeout_s))
+
+    async def aerase(self, *, scope: Scope | str) -> caring.Erased:
+        """As `erase`."""
+        return await self._arun(caring.erase(as_scope(scope), timeout_s=self.config.timeout_s))
+
+    # --- doors -----------------------------------------------------------------------------------------------------------
+
+    def checkpointer(self) -> HindsightSaver:
+        """A LangGraph checkpointer on the store that working memory uses. It is closed with the memory."""
+        return self._parts.checkpointer()
+
+    def observe(self, saver: BaseCheckpointSaver[Any]) -> ObservingSaver:
+        """Any checkpointer, watched: with no change to the graph, the memory keeps each task's trajectory and working memory.
+
+        Compile the graph with what is returned. It costs the graph's own time next to nothing: everything is noted in the
+        background, under the user and thread of the run; a run without a user id is not noted.
+        """
+        from hindsight_langgraph.checkpointers import ObservingSaver
+
+        return ObservingSaver(saver, self._note)
+
+    def _note(self, seen: Observation) -> None:
+        scope = scope_from_settings(seen.configurable)
+        if scope is None or not (seen.messages or seen.changed or seen.errors):
+            return
+        now = self.clock.now()
+
+        def plan() -> Plan[None]:
+            turns = self._turns(seen.messages, now)
+            return observing.note(turns, seen.changed, seen.errors, name=seen.id, scope=scope, now=now, settings=self._settings)
+
+        self._run(ask(Later(owner=scope.owner, plan=plan)))
+
+    # --- ending ----------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Finish background work within the timeout, flush, release everything. What is not written by then stays pending."""
+        self._parts.close()
+
+    async def aclose(self) -> None:
+        """As `close`, for clients bound to the running loop."""
+        await self._parts.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.aclose()
+
+    # --- plans -----------------------------------------------------------------------------------------------------------
+
+    def _run(self, plan: Plan[R]) -> R:
+        return drive(plan, self._runtime.answer)
+
+    async def _arun(self, plan: Plan[R]) -> R:
+        return await adrive(plan, self._runtime.aanswer)
+
+    def _turns(self, messages: Iterable[Any], at: datetime | None) -> list[Turn]:
+        """Turns without their secrets: nothing behind this line sees one."""
+        redact = self._settings.writing.redactor
+        turns = read_turns(messages, at=at)
+        return [turn.model_copy(update={"text": redact(turn.text)[0]}) for turn in turns]
+
+    def _remember(
+        self, messages: Iterable[Any], scope: Scope | str, at: datetime | None, *, dry_run: bool
+    ) -> Plan[list[WriteReport]]:
+        turns = self._turns(messages, at)
+        return writing.remember(turns, scope=as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+
+    def _annotate(
+        self, messages: Iterable[Any], scope: Scope | str, recollection: Recollection | None, at: datetime | None
+    ) -> Plan[None]:
+        now = self.clock.now()
+        turns = self._turns(messages, at or now)
+        recalled = [unit.id for unit in recollection.units] if recollection else []
+        return writing.annotate(turns, recalled=recalled, scope=as_scope(scope), now=now, settings=self._settings)
+
+    def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
+        return ask(Settle(owner=None if scope is None else as_scope(scope).owner, timeout_s=timeout_s))
+
+    def _recall(
+        self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
+    ) -> Plan[Recollection]:
+        redact = self._settings.writing.redactor
+        asked = Query(text=query) if isinstance(query, str) else query
+        clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(asked, name))}
+        return recalling.recall(
+            asked.model_copy(update=clean),
+            scope=as_scope(scope),
+            now=self.clock.now(),
+            as_of=as_of,
+            visible=frozenset(visible),
+            settings=self._settings,
+        )
+
+    def _write_task(self, fields: Mapping[str, JsonValue], scope: Scope | str, duration_s: float | None) -> Plan[None]:
+        return write_task(as_scope(scope), fields, config=self.config.working, chat=self._settings.chat, duration_s=duration_s)
+
+    def _read_session(self, scope: Scope | str, budget: int | None) -> Plan[list[Turn]]:
+        return read_session(as_scope(scope), counter=self._settings.counter, config=self.config.working, budget=budget)
+
+    def _outcome(self, scope: Scope | str, success: bool | None, feedback: str) -> Plan[None]:
+        redact = self._settings.writing.redactor
+        return record_outcome(as_scope(scope), Outcome(at=self.clock.now(), success=success, feedback=redact(feedback)[0]))
+
+
+def as_scope(scope: Scope | str) -> Scope:
+    """A scope as it is, a user id as the scope of that user's default session."""
+    return scope if isinstance(scope, Scope) else Scope(user_id=scope)

@@ -1,0 +1,167 @@
+"""Messages of any chat framework as turns, and a recollection as messages.
+
+Read by shape, not by class: LangChain messages, OpenAI-style dicts and (role, text) pairs are all taken. Text parts of list content
+are joined; images and files become attachments (a description and a reference, never their bytes, SPEC A12).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from hindsight_langgraph.errors import CallError
+from hindsight_langgraph.records import Attachment, Role, Turn
+
+RECOLLECTION_ID: Final = "hindsight-recollection"
+"""Message id of an injected recollection; turns with it are never remembered."""
+
+_ROLES: Final = {
+    "human": Role.USER, "user": Role.USER, "ai": Role.ASSISTANT, "assistant": Role.ASSISTANT, "aimessagechunk": Role.ASSISTANT,
+    "humanmessagechunk": Role.USER, "tool": Role.TOOL, "function": Role.TOOL, "system": Role.SYSTEM, "developer": Role.SYSTEM,
+}  # fmt: skip
+_DATA_URI = re.compile(
+    r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/]{16,}(?:\r?\n[A-Za-z0-9+/]{40,})*(?:\r?\n[A-Za-z0-9+/]+(?==))?={0,2}"
+)
+
+
+def read_turns(messages: Iterable[Any], *, at: datetime | None = None) -> list[Turn]:
+    """Turns of a conversation, in order; messages without any text or attachment are left out.
+
+    Args:
+        messages: LangChain messages, dicts with `role` and `content`, (role, text) pairs, or turns.
+        at: when the messages that carry no time of their own were said, each a microsecond after the one before it, so that they
+            keep their order; None leaves their moment unknown.
+
+    Raises:
+        CallError: something is not a message; says which and what was expected.
+    """
+    turns: list[Turn] = []
+    for place, message in enumerate(messages):
+        turn = message if isinstance(message, Turn) else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "")
+        if turn is not None and turn.id != RECOLLECTION_ID and (turn.text.strip() or turn.attachments):
+            turns.append(turn)
+    return turns
+
+
+def _read(message: Any, place: int, at: datetime | None, before: str) -> Turn | None:
+    if isinstance(message, Mapping):
+        get = message.get
+    elif isinstance(message, tuple | list) and len(message) == 2:
+        pair = {"role": message[0], "content": message[1]}
+        get = pair.get
+    elif hasattr(message, "content") and hasattr(message, "type"):
+
+        def get(name: str, default: Any = None) -> Any:
+            return getattr(message, name, default)
+    else:
+        raise CallError(
+            f"message {place} is a {type(message).__name__}; expected a LangChain message, a dict with role and content, or a Turn"
+        )
+    name = str(get("role") or get("type") or "").lower()
+    role = _ROLES.get(name)
+    if role is None:
+        if name in {"remove", "chat"}:  # RemoveMessage deletes, ChatMessage has a role of its own that no rule knows
+            return None
+        raise CallError(f"message {place} has the role {name!r}; expected one of {', '.join(sorted(_ROLES))}")
+    text, attachments = _read_content(get("content"))
+    given = get("id") or ""
+    return Turn(
+        id=str(given) or _derived_id(before, place, role, text),
+        role=role,
+        text=text,
+        at=_moment(get("additional_kwargs"), get("response_metadata"), message if isinstance(message, Mapping) else None) or at,
+        speaker=get("name") if role is Role.USER else None,
+        tool=get("name") if role is Role.TOOL else None,
+        error=get("status") == "error",
+        attachments=attachments,
+    )
+
+
+def _derived_id(before: str, place: int, role: Role, text: str) -> str:
+    """An id for a message that has none: the same conversation read twice gives the same ids."""
+    return hashlib.blake2b(f"{before}\0{place}\0{role}\0{text}".encode(), digest_size=16).hexdigest()
+
+
+def _read_content(content: Any) -> tuple[str, tuple[Attachment, ...]]:
+    if content is None:
+        return "", ()
+    if isinstance(content, str):
+        return _without_bytes(content)
+    if not isinstance(content, Sequence):
+        return _without_bytes(str(content))
+    texts: list[str] = []
+    attachments: list[Attachment] = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, Mapping):
+            if isinstance(part.get("text"), str):
+                texts.append(part["text"])
+            elif part.get("type") not in {"tool_use", "tool_call", "reasoning", "thinking", "text"}:
+                attachments.append(_attachment(part))
+    text, inline = _without_bytes("\n".join(texts))
+    return text, (*attachments, *inline)
+
+
+def _without_bytes(text: str) -> tuple[str, tuple[Attachment, ...]]:
+    """The text with each inline base64 file replaced by a note of what was there."""
+    found: list[Attachment] = []
+
+    def note(match: re.Match[str]) -> str:
+        media_type = match.group(0)[5:].split(";", 1)[0]
+        found.append(Attachment(description=f"inline {media_type}", media_type=media_type))
+        return f"[{media_type}, {len(match.group(0))} characters left out]"
+
+    return (_DATA_URI.sub(note, text), tuple(found)) if "base64," in text else (text, ())
+
+
+def _attachment(part: Mapping[str, Any]) -> Attachment:
+    kind = str(part.get("type") or "file")
+    link = part.get("image_url") or part.get("url") or part.get("file_id") or part.get("source") or ""
+    if isinstance(link, Mapping):
+        link = link.get("url") or link.get("file_id") or ""
+    media_type = str(part.get("mime_type") or part.get("media_type") or "")
+    if str(link).startswith("data:"):
+        media_type, link = media_type or str(link)[5:].split(";", 1)[0], ""
+    return Attachment(
+        description=str(part.get("alt") or part.get("title") or kind.replace("_url", "")),
+        reference=str(link),
+        media_type=media_type,
+    )
+
+
+def _moment(*places: Any) -> datetime | None:
+    """The message's own time, where a host wrote one under a usual name."""
+    for place in places:
+        if not isinstance(place, Mapping):
+            continue
+        for name in ("created_at", "timestamp", "sent_at"):
+            value = place.get(name)
+            if isinstance(value, datetime):
+                return value if value.tzinfo else value.replace(tzinfo=UTC)
+            if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11:
+                return datetime.fromtimestamp(value, UTC)
+            if isinstance(value, str):
+                try:
+                    parsed = datetime.fromisoformat(value)
+                except ValueError:
+                    continue
+                return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    return None
+
+
+def inject(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
+    """The messages for one model call, with `block` just before the last message of the user (SPEC D11).
+
+    The input is not changed, and nothing injected is written back: a block that an earlier call injected is taken out.
+    """
+    kept = [message for message in messages if message.id != RECOLLECTION_ID]
+    if not block:
+        return kept
+    place = next((i for i in range(len(kept) - 1, -1, -1) if kept[i].type == "human"), len(kept))
+    return [*kept[:place], HumanMessage(block, id=RECOLLECTION_ID, name="memory"), *kept[place:]]

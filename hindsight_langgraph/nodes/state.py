@@ -1,0 +1,33 @@
+"""The state that the nodes read and write.
+
+`recollection` is untracked: readable downstream in the same run, never persisted in a checkpoint, never part of `messages`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage
+from langgraph.channels import UntrackedValue
+from langgraph.graph.message import add_messages
+from typing_extensions import TypedDict
+
+from hindsight_langgraph.recall.recollection import Recollection
+
+
+class Recalled(TypedDict, total=False):
+    """Annotate a node's state with this (or inherit from it) to read what was recalled."""
+
+    recollection: Annotated[Recollection | None, UntrackedValue]
+
+
+class MemoryState(Recalled):
+    """A chat state with memory: messages, and what was recalled for them."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class NodeInput(Recalled, total=False):
+    """What the nodes read of any graph's state; `messages` takes the graph's own reducer."""
+
+    messages: list[Any]

@@ -1,0 +1,119 @@
+"""Turn cues into the probes of one search, then its replies into candidates (SPEC D3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from hindsight_langgraph import lexical
+from hindsight_langgraph.config import RecallConfig
+from hindsight_langgraph.ops import Probe, SearchUnits, Where
+from hindsight_langgraph.recall.recollection import Cues, Route
+from hindsight_langgraph.records import Hit, Kind, MemoryUnit, Record, Region, Scope, Status, Turn
+
+RANKED: Final = ("dense", "text", "context")
+"""Channels whose score says how well a unit fits; the others say only that it belongs."""
+NEWEST_TOP: Final = 5
+DAY_SLACK: Final = timedelta(days=3)
+"""People misremember days: a time cue reaches this far to either side."""
+
+
+class Candidate(Record):
+    """A unit with what each channel said of it."""
+
+    unit: MemoryUnit
+    channels: Mapping[str, float]
+    """Raw score by channel: cosine for "dense", BM25 for "text" and "context", presence (1.0) for the others."""
+
+
+def statuses(cues: Cues, *, as_of: datetime | None) -> tuple[Status, ...]:
+    """The statuses worth reading: superseded ones only where they may answer."""
+    return (Status.ACTIVE, Status.SUPERSEDED) if cues.backward or as_of is not None else (Status.ACTIVE,)
+
+
+def build_probes(
+    cues: Cues, route: Route, vector: tuple[float, ...] | None, *, scope: Scope, config: RecallConfig, as_of: datetime | None
+) -> dict[str, Probe]:
+    """The probe of each channel that the cues feed. Every one is bound to the scope's readers (SPEC A10)."""
+    where = Where(
+        owners=scope.readers,
+        regions=route.regions if config.route_only or route.by == "caller" else None,
+        statuses=statuses(cues, as_of=as_of),
+        said_before=as_of + timedelta(microseconds=1) if as_of is not None else None,
+    )
+    words = lexical.query_vector(cues.text)
+    probes: dict[str, Probe] = {}
+    if vector is not None:
+        probes["dense"] = Probe(where=where, limit=config.dense_top, dense=vector)
+    if words.indices:
+        probes["text"] = Probe(where=where, limit=config.lexical_top, text=words)
+        probes["context"] = Probe(where=where, limit=config.lexical_top, context=words)
+    ranked = Probe(where=where, limit=config.entity_top, dense=vector) if vector is not None else None
+    ranked = ranked or (Probe(where=where, limit=config.entity_top, text=words) if words.indices else None)
+    if ranked is not None and config.entity_top:
+        if cues.entities:
+            probes["entities"] = replace(ranked, where=replace(where, entities=cues.entities))
+        if cues.times:
+            start, end = min(t.start for t in cues.times) - DAY_SLACK, max(t.end for t in cues.times) + DAY_SLACK
+            latest = min(end, where.said_before) if where.said_before else end
+            probes["said"] = replace(ranked, where=replace(where, said_from=start, said_before=latest))
+            probes["anchored"] = replace(ranked, where=replace(where, anchor_from=start, anchor_before=end))
+    if cues.past:
+        probes["newest"] = Probe(where=where, limit=NEWEST_TOP, newest=True)
+    return probes
+
+
+def search(probes: Mapping[str, Probe], *, cold: bool = False) -> SearchUnits:
+    """All probes as one request."""
+    return SearchUnits(probes=tuple(probes.values()), collection="cold" if cold else "live")
+
+
+def merge(replies: Mapping[str, Sequence[Hit]], *, walks_by: str) -> list[Candidate]:
+    """One candidate a unit, whatever channels found it, in the order of first sight.
+
+    Args:
+        replies: the hits of each channel.
+        walks_by: "dense" or "text": what the walks (entities, times) were ranked by, so that their scores are used as well.
+    """
+    units: dict[str, MemoryUnit] = {}
+    scores: dict[str, dict[str, float]] = {}
+    for channel, hits in replies.items():
+        for hit in hits:
+            units.setdefault(hit.unit.id, hit.unit)
+            told = scores.setdefault(hit.unit.id, {})
+            if channel in RANKED:
+                told[channel] = hit.score
+            else:
+                told[channel] = 1.0
+                if channel != "newest":
+                    told.setdefault(walks_by, hit.score)
+    return [Candidate(unit=unit, channels=scores[id_]) for id_, unit in units.items()]
+
+
+def session_candidates(
+    turns: Sequence[Turn], cues: Cues, *, scope: Scope, now: datetime, config: RecallConfig
+) -> list[Candidate]:
+    """Turns of the session buffer within the window as raw candidates, scored by the share of the query's terms they hold."""
+    oldest, wanted = now - timedelta(days=config.window_days), set(cues.topics)
+    found: list[Candidate] = []
+    for turn in turns:
+        said = turn.at or now
+        shared = len(wanted & set(lexical.terms(turn.text))) / len(wanted) if wanted else 0.0
+        if said >= oldest and turn.text.strip() and shared:
+            found.append(Candidate(unit=_unit_of(turn, scope=scope, said=said), channels={"session": shared}))
+    return found
+
+
+def _unit_of(turn: Turn, *, scope: Scope, said: datetime) -> MemoryUnit:
+    return MemoryUnit(
+        id=turn.id, owner=scope.owner, content=turn.text, region=Region.EPISODIC, kind=Kind.EPISODE, raw=True, session_id=scope.session_id,
+        sources=(turn.id,), speaker=turn.role, speaker_name=turn.speaker or "", said_at=turn.at, created_at=said, updated_at=said,
+    )  # fmt: skip
+
+
+def without_repeats(units: Sequence[Candidate], turns: Sequence[Candidate]) -> list[Candidate]:
+    """Units, then the turns that no unit was read from."""
+    covered = {source for candidate in units for source in candidate.unit.sources} | {candidate.unit.id for candidate in units}
+    return [*units, *(turn for turn in turns if turn.unit.id not in covered)]

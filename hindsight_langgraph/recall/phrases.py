@@ -1,0 +1,143 @@
+"""The English and Chinese phrases that tell what a query is after.
+
+Fragments of regular expressions; English ones match whole words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from hindsight_langgraph.recall.recollection import Question
+from hindsight_langgraph.records import Region
+
+
+def _any(english: str, chinese: str) -> re.Pattern[str]:
+    """A pattern for any of the fragments; each language's stand one after the other, parted by ` / `."""
+    latin, cjk = ("|".join(part.strip() for part in text.split(" / ")) for text in (english, chinese))
+    return re.compile(rf"\b(?:{latin})\b|{cjk}", re.IGNORECASE)
+
+
+PAST: Final = _any(
+    r"last (?:time|week|month|year|chat|call) / yesterday / earlier / previous(?:ly)? / ago / before / back then / the other (?:day|week)"
+    r" / remember (?:when|us|me) / did (?:i|we|you|she|he|they) / have (?:i|we) (?:ever|already) / when (?:did|was) / what happened"
+    r" / said / told / decided? / agreed?",
+    r"上次 / 上回 / 上一次 / 昨[天晚] / 前[天几些] / 上个?(?:周|月|星期|礼拜) / 去年 / 之前 / 以前 / 刚才 / 那[次天回] / 当时 / 曾经"
+    r" / 过吗 / 过没 / 说过 / 提过 / 聊过 / 聊到 / 定[的了] / 决定了 / 怎么说的",
+)
+HISTORY: Final = _any(
+    r"used to / previous(?:ly)? / formerly / original(?:ly)? / initial(?:ly)? / at first / in the past / back then / no longer / over time"
+    r" / first (?:decided?|plan|idea|choice|suggest\w*|version|say|said) / first\b.*\b(?:decide|choose|say|plan|set) / history of"
+    r" / old (?:value|version|one|plan|limit|address) / before (?:that|i|we|it|the (?:change|switch|move)) / stop(?:ped)? \w+ing"
+    r" / once (?:use|used|have|had|was|were) / changed? (?:from|my mind)",
+    r"以前 / 原来 / 原先 / 原本 / 最初 / 起初 / 最早 / 一开始 / 曾经 / 当初 / 从前 / 旧的 / [改换]之前 / 变更前 / 之前(?:用|是|住|定|的)"
+    r" / 第一次 / [改换]过 / 历史 / 变化",
+)
+DISTANT: Final = _any(
+    r"long ago / years? ago / months ago / way back / a long time / last year / ages ago / back in (?:19|20)\d\d / years back",
+    r"很久(?:以前|之前) / 好久以前 / 多年前 / [几一二两三四五六七八九十\d]+年前 / 半年前 / 几个月(?:前|之前|以前) / 去年 / 前年 / 早年",
+)
+QUESTIONS: Final[tuple[tuple[Question, re.Pattern[str]], ...]] = (
+    (
+        Question.OUTCOME,
+        _any(
+            r"how did\b.*\b(?:end|go|turn out|work out|come out|finish) / what (?:came|became) of / where (?:did we leave|do we stand|are we)"
+            r" / outcome / end(?:ed)? up / in the end / verdict",
+            r"结果 / 结局 / 最后(?:怎|定|选|决|是|用) / 最终 / 后来(?:怎|呢|定|选|决) / 怎么样了 / 进展 / 到哪一步",
+        ),
+    ),
+    (
+        Question.LATEST,
+        _any(
+            r"last time / most recent(?:ly)? / latest / last (?:decision|decided|said|told|did) / when did (?:i|we) last / newest",
+            r"上次 / 上一次 / 最近一次 / 最新 / 最后一次",
+        ),
+    ),
+    (
+        Question.EARLIEST,
+        _any(
+            r"first (?:time|decide|plan|idea|suggest\w*|choice) / at first / originally / initially",
+            r"第一次 / 最初 / 最早 / 起初 / 一开始 / 当初",
+        ),
+    ),
+    (Question.AFTER, _any(r"after / since / following", r"之后 / 以后 / 自从 / 过后")),
+    (Question.BEFORE, _any(r"before / prior to / until", r"之前 / 以前")),
+    (
+        Question.HOW_TO,
+        _any(
+            r"how (?:do|can|should|would|to|might) / steps? / procedure / instructions?",
+            r"怎么(?:办|做|弄|处理|解决|用|配|装|上|发) / 如何 / 步骤 / 流程 / 怎样",
+        ),
+    ),
+    (
+        Question.WHEN,
+        _any(
+            r"when / what (?:day|date|time|month|year) / which (?:day|date|week|month|year|morning|evening|night) / how long",
+            r"什么时候 / 几[号月点时] / 哪[天年月] / 何时 / 多久 / 星期几 / 周几",
+        ),
+    ),
+)
+"""Tried in order; the first that matches names the question."""
+REGIONS: Final[dict[Region, tuple[re.Pattern[str], ...]]] = {
+    Region.PROCEDURAL: (
+        _any(
+            r"how (?:do|can|should|would|to|might)\b(?!.*\b(?:like|prefer|call)\b)",
+            r"怎么(?:办|做|弄|处理|解决|修|配|装|查|转|发布) / 如何 / 怎样 / 咋(?:整|办|弄|修) / 该怎么",
+        ),
+        _any(
+            r"steps? / procedure / checklist / runbook / playbook / instructions? / walk me through / guide / recipe / routine / trick"
+            r" / sequence / (?:in )?(?:what|which) order",
+            r"步骤 / 流程 / 清单 / 手册 / 工序 / 操作 / [哪几]步 / 命令 / 接下来",
+        ),
+        _any(
+            r"fix(?:ed)? / solved? / cured? / remedy / workaround / dealt with / handled? / help", r"修好 / 解决的 / 救命 / 管用"
+        ),
+        _any(
+            r"fails? / failing / broken / throwing / offline / refused / crash\w* / stuck / timeouts? / timed out",
+            r"报错 / 又.{0,6}了$ / 挂了 / 卡住 / 白屏 / 打不开 / 连不上",
+        ),
+    ),
+    Region.EPISODIC: (
+        _any(
+            r"yesterday / last (?:time|week|month|year|night|chat|call) / ago / earlier / previous\w* / the other day"
+            r" / (?:back )?when (?:i|we) (?:talked|spoke|met)",
+            r"上次 / 上回 / 上周 / 上个月 / 昨[天晚] / 前天 / 那[次天回] / 当[时初] / 之前 / 刚才",
+        ),
+        _any(
+            r"did / happened / said / told / decided? / agreed? / promised / turn(?:ed)? out / ended? up / argued? / discuss\w* / mention\w*"
+            r" / session / meeting / summari[sz]e",
+            r"[说提聊谈讲吵]过 / 来着 / 后来 / 结果 / 反应 / 答应 / 会上 / 决定",
+        ),
+        _any(
+            r"why did / what made / how come / remind me why / who (?:won|said|broke|insisted)",
+            r"为什么 / 为啥 / 干嘛 / 理由 / 是因为",
+        ),
+        _any(r"(?:have|has) (?:i|we) (?:ever|already) / did (?:i|we|you)", r"了吗 / 了没 / 过没 / 没有过"),
+    ),
+    Region.SEMANTIC: (
+        _any(
+            r"what(?:'s| is| are) / whats / which / who (?:is|owns) / where (?:is|do|are)",
+            r"是什么 / 叫什么 / 哪个 / 哪[种些] / 几[点号个格天] / 多少 / 是谁 / 谁负责",
+        ),
+        _any(
+            r"prefer\w* / like / hate / favou?rite / usual(?:ly)? / my / our / always / typically / default",
+            r"喜欢 / 爱 / 偏好 / 习惯 / 一向 / 固定 / 通常 / 默认 / 忌口 / 我的",
+        ),
+        _any(
+            r"mean / called / name / definition / difference / stands? for / version / port / policy / limit / address / licen[cs]e / time ?zone",
+            r"含义 / 代表 / 意思 / 区别 / 名字 / 版本 / 端口 / 地址 / 时区 / 域名 / 规定",
+        ),
+        _any(r"do i / am i / is the / are the / is it / does the", r"还是 / 吗$ / 算什么 / 放哪"),
+    ),
+}
+"""The signals of each region (SPEC D2); every pattern that matches counts once."""
+HOW_MANY: Final = _any(
+    r"how (?:many|much|big|long|large|tall|far|old|often|high|low)", r"多少 / 几[个天斤次人台份块元] / 多[大久长高远重贵]"
+)
+WHO: Final = _any(r"who(?:m|se)? / which (?:person|colleague)", r"谁 / 哪位")
+RETRACTION: Final = _any(
+    r"withdr[ae]w\w* / took back / takes back / taken back / retract\w* / (?:asked|asks|wants|wanted) to forget / forget (?:about|that|what)"
+    r" / (?:asked|asks|wants|wanted) .{0,40}\b(?:deleted?|removed?|forgotten) / disregard\w* / was a (?:joke|rumou?r|mistake)",
+    r"撤回 / 收回 / 忘掉 / 忘了(?:吧|它) / 要求(?:忘记|删除|删掉|不再提) / 别再提 / 不要再提 / 作废 / 是谣言 / 不算数",
+)
+"""Marks a unit that only takes something back or asks to forget it."""

@@ -1,0 +1,170 @@
+"""Answer a query from memory: cues, route, channels, score, filter, cut, digest, inject, as one plan (SPEC D)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from hindsight_langgraph.config import RecallConfig
+from hindsight_langgraph.encoding.entities import AliasTable
+from hindsight_langgraph.errors import CallError, HindsightError, ModelError, StoreError
+from hindsight_langgraph.ops import Embed, Probe, SearchUnits
+from hindsight_langgraph.plan import Plan, ask, together
+from hindsight_langgraph.ports import TokenCounter
+from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
+from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
+from hindsight_langgraph.recall.filter import Kept, sift
+from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
+from hindsight_langgraph.recall.route import RouteHead, route
+from hindsight_langgraph.recall.tokens import estimate_tokens
+from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Turn
+from hindsight_langgraph.similarity import COSINE_FLOORS
+
+Vector = tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecallTools:
+    """What recall works with besides the stores."""
+
+    counter: TokenCounter = estimate_tokens
+    aliases: AliasTable = field(default_factory=AliasTable)
+    """The user's entity aliases."""
+    abstention: AbstentionHead | None = None
+    """Tells when nothing found is an answer; None leaves it to the rules."""
+    head: RouteHead | None = None
+    """Classifies queries by region; None leaves it to the rules."""
+    cosine_floor: float = 0.0
+    """Cosine of two unrelated texts in the embedding space; far from 0 for some models (0.7 for e5)."""
+    embeds: bool = True
+    """False when no embedding model is to be asked; then words alone find."""
+    forgotten: frozenset[str] = frozenset()
+    """Ids of units or turns that were forgotten on request."""
+
+
+def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens) -> RecallTools:
+    """The tools that ship for an embedding space; where none do, the rules decide."""
+    return RecallTools(
+        counter=counter,
+        head=route_head.shipped_head(space.model),
+        abstention=abstain.shipped_head(space.model),
+        cosine_floor=COSINE_FLOORS.get(space.model, 0.0),
+    )
+
+
+def recall_units(
+    query: Query,
+    *,
+    scope: Scope,
+    now: datetime,
+    config: RecallConfig,
+    tools: RecallTools,
+    session: Sequence[Turn] = (),
+    as_of: datetime | None = None,
+) -> Plan[Recollection]:
+    """Recall what answers `query` for the scope's readers.
+
+    A model or store that fails costs its channel and is named in `degraded`; whatever else was found is still used.
+
+    Args:
+        query: what is asked, and the task it is asked in.
+        scope: who asks; nothing of another owner is ever read.
+        now: the present moment, timezone-aware.
+        config: settings of recall.
+        tools: token counter, aliases, router.
+        session: turns of the session buffer that are not in the prompt already.
+        as_of: answer from what was known and valid at this moment.
+    """
+    read = cues.read_cues(query, now=now, timezone=scope.timezone, aliases=tools.aliases)
+    if config.max_tokens == 0 or config.max_items == 0 or not read.text:
+        return Recollection(
+            query=query,
+            at=now,
+            as_of=as_of,
+            cues=read,
+            route=route(read, words=query.text, vector=None, head=None, asked=query.regions),
+        )
+    vector, degraded = yield from _embedded(read.text, tools)
+    way = route(read, words=query.text or read.text, vector=vector, head=tools.head, asked=query.regions)
+    found, more = yield from _found(read, way, vector, scope=scope, config=config, as_of=as_of)
+    turns = channels.session_candidates(session, read, scope=scope, now=as_of or now, config=config)
+    ranked = score.score(
+        channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
+    )
+    kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
+    abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""
+    chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items)
+    below += [cut.dropped(k, Stage.ABSTAIN, abstained) for k in kept if abstained]
+    recollection = Recollection(
+        query=query, at=now, as_of=as_of, cues=read, route=way, items=tuple(_item(k) for k in chosen), dropped=(*dropped, *below), abstained=abstained, degraded=(*degraded, *more)
+    )  # fmt: skip
+    return write_out(recollection, config=config, counter=tools.counter)
+
+
+def write_out(recollection: Recollection, *, config: RecallConfig, counter: TokenCounter) -> Recollection:
+    """The recollection with its block for the prompt; items that found no room are dropped with that reason."""
+    entries = [digest.digest(item, recollection.cues.topics) for item in recollection.items]
+    block = inject.render(entries, max_tokens=config.max_tokens, counter=counter)
+    told = tuple(item for item in recollection.items if item.unit.id in block.used)
+    untold = [item for item in recollection.items if item.unit.id not in block.used]
+    over = tuple(
+        Dropped(unit=item.unit, score=item.score, terms=item.terms, stage=Stage.BUDGET, reason="over the token budget")
+        for item in untold
+    )
+    return recollection.model_copy(update={"items": told, "dropped": (*recollection.dropped, *over), "block": block})
+
+
+def _embedded(text: str, tools: RecallTools) -> Plan[tuple[Vector | None, tuple[str, ...]]]:
+    if not tools.embeds:
+        return None, ("no embedding model: found by words alone",)
+    try:
+        vectors = yield from ask(Embed(texts=(text,), purpose="query"))
+    except ModelError as error:
+        return None, (f"the embedding model failed, found by words alone: {error}",)
+    return vectors[0], ()
+
+
+def _found(
+    read: Cues, way: Route, vector: Vector | None, *, scope: Scope, config: RecallConfig, as_of: datetime | None
+) -> Plan[tuple[list[channels.Candidate], tuple[str, ...]]]:
+    probes = channels.build_probes(read, way, vector, scope=scope, config=config, as_of=as_of)
+    if not probes:
+        return [], ()
+    requests = [channels.search(probes)] + ([channels.search(probes, cold=True)] if read.distant else [])
+    replies = yield from together(*requests)
+    hits: dict[str, list[Hit]] = {name: [] for name in probes}
+    degraded: list[str] = []
+    for request, reply in zip(requests, replies, strict=True):
+        if isinstance(reply, Exception):
+            partial, reasons = yield from _one_by_one(probes, request, reply)
+            degraded += reasons
+        else:
+            partial = dict(zip(probes, reply, strict=True))
+        for name, found in partial.items():
+            hits[name] += found
+    return channels.merge(hits, walks_by="dense" if vector is not None else "text"), tuple(degraded)
+
+
+def _one_by_one(
+    probes: Mapping[str, Probe], request: SearchUnits, error: Exception
+) -> Plan[tuple[dict[str, list[Hit]], list[str]]]:
+    """Ask each channel alone after the joint request failed, so that one bad channel does not lose the others."""
+    if isinstance(error, CallError) or not isinstance(error, StoreError):
+        raise error
+    singles = [SearchUnits(probes=(probe,), collection=request.collection) for probe in probes.values()]
+    replies = yield from together(*singles)
+    found: dict[str, list[Hit]] = {}
+    degraded: list[str] = []
+    for name, reply in zip(probes, replies, strict=True):
+        if isinstance(reply, HindsightError):
+            degraded.append(f"channel {name} of the {request.collection} units failed: {reply}")
+        elif isinstance(reply, Exception):
+            raise reply
+        else:
+            found[name] = reply[0]
+    return found, degraded
+
+
+def _item(kept: Kept) -> Item:
+    return Item(unit=kept.unit, score=kept.scored.score, terms=kept.scored.terms, standing=kept.standing, why=kept.why)

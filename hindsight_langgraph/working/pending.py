@@ -1,0 +1,65 @@
+"""Turns that were accepted and not yet turned into units: the promise that nothing acknowledged is lost (SPEC B4).
+
+A turn is kept here before anything else happens to it, and taken out only once its units are stored. What a crash, an outage or a
+failed extraction leaves behind is found again by the next write, recall or idle pass of its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import Field, ValidationError
+
+from hindsight_langgraph import keys
+from hindsight_langgraph.errors import StoreCorrupt
+from hindsight_langgraph.ops import AppendLog, DropEntries, LogEntry, ReadLog, ReplaceEntry
+from hindsight_langgraph.plan import Plan, ask
+from hindsight_langgraph.records import Record, Scope, Turn
+
+
+class PendingTurn(Record):
+    """A turn that waits, with the scope that it was said in and how often writing it has failed."""
+
+    turn: Turn
+    scope: Scope
+    attempts: int = Field(default=0, ge=0)
+
+    @property
+    def entry_id(self) -> str:
+        """Unique among an owner's pending turns: two threads may use one message id."""
+        return f"{self.scope.session_id}\0{self.turn.id}"
+
+
+def accept(scope: Scope, turns: Sequence[Turn], *, now: datetime) -> Plan[None]:
+    """Keep turns until they are written; from here on they are acknowledged."""
+    waiting = [PendingTurn(turn=turn, scope=scope) for turn in turns]
+    entries = tuple(
+        LogEntry(id=p.entry_id, at=p.turn.at or now, body=p.model_dump_json(exclude_defaults=True).encode()) for p in waiting
+    )
+    if entries:
+        yield from ask(AppendLog(key=keys.pending(scope), entries=entries))
+
+
+def read_pending(scope: Scope) -> Plan[list[PendingTurn]]:
+    """Everything that waits for this owner, oldest first."""
+    entries = yield from ask(ReadLog(key=keys.pending(scope), oldest_first=True))
+    try:
+        return [PendingTurn.model_validate_json(entry.body) for entry in entries]
+    except ValidationError as error:
+        raise StoreCorrupt(f"a pending turn of {scope.owner} cannot be read: {error}") from error
+
+
+def finish(scope: Scope, done: Sequence[PendingTurn]) -> Plan[None]:
+    """Take turns out: their units are stored."""
+    if done:
+        yield from ask(DropEntries(key=keys.pending(scope), ids=tuple(p.entry_id for p in done)))
+
+
+def count_attempt(scope: Scope, failed: Sequence[PendingTurn]) -> Plan[None]:
+    """Leave turns pending, with one attempt more on their account."""
+    for waiting in failed:
+        again = waiting.model_copy(update={"attempts": waiting.attempts + 1})
+        yield from ask(
+            ReplaceEntry(key=keys.pending(scope), id=again.entry_id, body=again.model_dump_json(exclude_defaults=True).encode())
+        )

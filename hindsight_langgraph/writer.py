@@ -1,0 +1,83 @@
+"""A background thread that writes what was accepted, one owner's turns at a time.
+
+The thread is a daemon, started at the first job: a script that forgets to close the memory still ends, and what was not yet written
+is pending in the working store. A reader waits for its own owner's jobs, so that it always sees what it has written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from typing import Any
+
+logger = logging.getLogger("hindsight_langgraph")
+
+Job = Callable[[], Any]
+
+
+class Writer:
+    """Runs jobs in order on one daemon thread."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
+        self._open: dict[str, set[Future[Any]]] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, owner: str, job: Job) -> None:
+        """Run `job` later; its errors are logged, since nobody waits for its result."""
+        future: Future[Any] = Future()
+        with self._lock:
+            self._open.setdefault(owner, set()).add(future)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="hindsight-writer", daemon=True)
+                self._thread.start()
+        future.add_done_callback(lambda done: self._forget(owner, done))
+        self._jobs.put((job, future))
+
+    def settle(self, owner: str | None, timeout_s: float) -> bool:
+        """Wait until the jobs of one owner (of all, for None) are done. Returns whether they are."""
+        return not wait(self._futures(owner), timeout=timeout_s).not_done
+
+    async def asettle(self, owner: str | None, timeout_s: float) -> bool:
+        """As `settle`, without blocking the loop."""
+        futures = [asyncio.wrap_future(future) for future in self._futures(owner)]
+        if not futures:
+            return True
+        return not (await asyncio.wait(futures, timeout=timeout_s))[1]
+
+    def close(self, timeout_s: float) -> bool:
+        """Do what is queued, then end the thread. Returns whether everything was done in time."""
+        done = self.settle(None, timeout_s)
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            self._jobs.put(None)
+            thread.join(timeout_s if done else 0.0)
+        return done
+
+    def _futures(self, owner: str | None) -> list[Future[Any]]:
+        with self._lock:
+            sets = list(self._open.values()) if owner is None else [self._open.get(owner, set())]
+            return [future for futures in sets for future in futures]
+
+    def _forget(self, owner: str, future: Future[Any]) -> None:
+        with self._lock:
+            futures = self._open.get(owner)
+            if futures is not None:
+                futures.discard(future)
+                if not futures:
+                    del self._open[owner]
+
+    def _work(self) -> None:
+        while (entry := self._jobs.get()) is not None:
+            job, future = entry
+            try:
+                future.set_result(job())
+            except Exception as error:  # noqa: BLE001 - the thread must outlive any one job
+                logger.warning("background work failed; what it was to write stays pending: %s", error)
+                future.set_result(None)

@@ -1,0 +1,295 @@
+"""What only the embedded store promises: crash safety, one process, flushing off the caller's path."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from hindsight_langgraph.backends.edge_shard import EdgeShard, edge_errors
+from hindsight_langgraph.backends.flusher import Flusher
+from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
+from hindsight_langgraph.errors import StoreClosed, StoreCorrupt, StoreLocked, StoreRejected, StoreUnavailable
+from hindsight_langgraph.ops import CountUnits, DeleteUnits, FetchUnits, PutUnits, ReviseUnits, ScanUnits
+from tests.contracts.long_term import SPACE, indexed, make_unit, of, unit_id
+
+WRITER = """
+import sys
+from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
+from hindsight_langgraph.ops import PutUnits, ReviseUnits
+from tests.contracts.long_term import SPACE, indexed, make_unit
+store = EdgeLongTermStore(sys.argv[1], SPACE, flush_after_s=float(sys.argv[2]))
+for number in range(100_000):
+    store.run(PutUnits(units=(indexed(number),)))
+    assert store.run(ReviseUnits(units=(make_unit(number, revision=1),))) == []
+    print(number, flush=True)
+"""
+
+
+def writer(path: Path, flush_after_s: float) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path), str(flush_after_s)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+
+
+@pytest.mark.parametrize("flush_after_s", [0.01, 3600.0], ids=["flushing", "never flushed"])
+def test_nothing_acknowledged_is_lost_when_the_writing_process_is_killed(tmp_path: Path, flush_after_s: float) -> None:
+    with writer(tmp_path, flush_after_s) as process:
+        assert process.stdout is not None
+        acknowledged = [int(process.stdout.readline()) for _ in range(60)]
+        process.send_signal(signal.SIGKILL)
+        acknowledged += [int(line) for line in process.stdout.read().split("\n")[:-1]]
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    ids = tuple(unit_id(number) for number in acknowledged)
+    found = store.run(FetchUnits(where=of(ids=ids)))
+    page = store.run(ScanUnits(where=of(ids=ids), limit=len(ids), with_vectors=True))
+    store.close()
+    assert [(unit.id, unit.revision) for unit in found] == [(each, 1) for each in ids]
+    assert all(each.dense is not None for each in page.units)
+
+
+def test_another_process_is_told_who_has_the_store_and_what_to_do(tmp_path: Path) -> None:
+    with writer(tmp_path, 1.0) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        store = EdgeLongTermStore(tmp_path, SPACE)
+        with pytest.raises(StoreLocked, match=r"another process.*HINDSIGHT_QDRANT_URL"):
+            store.run(CountUnits(where=of()))
+        process.kill()
+    assert store.run(CountUnits(where=of()))[""] >= 1
+    store.close()
+
+
+def test_a_second_store_of_the_same_process_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
+    first, second = EdgeLongTermStore(tmp_path, SPACE), EdgeLongTermStore(tmp_path, SPACE)
+    first.run(PutUnits(units=(indexed(1),)))
+    with pytest.raises(StoreLocked):
+        second.run(CountUnits(where=of()))
+    assert first.run(CountUnits(where=of())) == {"": 1}
+    first.close()
+    second.close()
+
+
+def _ask_in_child(store: EdgeLongTermStore, answers: multiprocessing.Queue[str]) -> None:
+    try:
+        answers.put(str(store.run(CountUnits(where=of()))))
+    except StoreLocked as error:
+        answers.put(str(error))
+    store.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("opened", [True, False])
+def test_a_forked_process_may_open_the_store_but_not_inherit_an_open_one(tmp_path: Path, opened: bool) -> None:
+    store = EdgeLongTermStore(tmp_path, SPACE, flush_after_s=3600.0)
+    if opened:
+        store.run(PutUnits(units=(indexed(1),)))
+    fork = multiprocessing.get_context("fork")
+    answers = fork.Queue()
+    child = fork.Process(target=_ask_in_child, args=(store, answers))
+    child.start()
+    answer = answers.get(timeout=30)
+    child.join()
+    answers.close()
+    assert ("after the fork" in answer) if opened else (answer == "{'': 0}")
+    assert store.run(CountUnits(where=of())) == {"": int(opened)}
+    store.close()
+
+
+def test_nothing_is_opened_before_the_first_request(tmp_path: Path) -> None:
+    store = EdgeLongTermStore(tmp_path / "store", SPACE)
+    assert not (tmp_path / "store").exists()
+    store.run(CountUnits(where=of()))
+    assert (tmp_path / "store").is_dir()
+    store.close()
+
+
+def test_a_store_that_was_not_closed_does_not_keep_its_process_from_ending(tmp_path: Path) -> None:
+    code = WRITER.replace("range(100_000)", "range(3)")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path), "3600"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=environment,
+    )
+    assert (ended.returncode, ended.stdout.split(), ended.stderr) == (0, ["0", "1", "2"], "")
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    assert store.run(CountUnits(where=of())) == {"": 3}
+    store.close()
+
+
+def test_a_half_made_store_is_made_anew(tmp_path: Path) -> None:
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    store.run(CountUnits(where=of()))
+    store.close()
+    [made] = list(tmp_path.iterdir())
+    left = tmp_path / ".new-left-by-a-crash"
+    made.rename(left)
+    (left / "edge_config.json").unlink()
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    store.run(PutUnits(units=(indexed(1),)))
+    assert store.run(CountUnits(where=of())) == {"": 1}
+    assert store.stale_spaces == ()
+    store.close()
+
+
+def test_unreadable_files_are_reported_as_such(tmp_path: Path) -> None:
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    store.run(PutUnits(units=(indexed(1),)))
+    store.close()
+    for config in tmp_path.rglob("edge_config.json"):
+        config.write_text("{not json")
+    with pytest.raises(StoreCorrupt, match="opening"):
+        EdgeLongTermStore(tmp_path, SPACE).run(CountUnits(where=of()))
+
+
+def test_a_path_that_is_a_file_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreUnavailable, match="directory"):
+        EdgeLongTermStore(tmp_path / "file", SPACE).run(CountUnits(where=of()))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("Service runtime error: failed to open WAL: Can't init WAL: Kind(WouldBlock)", StoreLocked),
+        ("Vector dimension error: expected dim: 4, got 2", StoreRejected),
+        ("Service runtime error: No space left on device (os error 28)", StoreUnavailable),
+        ("something nobody has seen yet", StoreUnavailable),
+    ],
+)
+def test_what_the_engine_says_becomes_an_error_of_ours(said: str, expected: type[Exception]) -> None:
+    with pytest.raises(expected), edge_errors("writing"):
+        raise Exception(said)
+
+
+def test_a_panic_of_the_engine_is_an_error_that_handlers_see() -> None:
+    panic = type("PanicException", (BaseException,), {})
+    with pytest.raises(StoreCorrupt, match="gave up"), edge_errors("reading"):
+        raise panic("index out of bounds")
+
+
+def test_an_interrupt_passes_unchanged() -> None:
+    with pytest.raises(KeyboardInterrupt), edge_errors("reading"):
+        raise KeyboardInterrupt
+
+
+def test_closing_compacts_a_store_of_which_much_was_deleted_and_keeps_the_rest(tmp_path: Path) -> None:
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    store.run(PutUnits(units=tuple(indexed(n) for n in range(2_000))))
+    assert not store.compact()
+    store.run(DeleteUnits(where=of(ids=tuple(unit_id(n) for n in range(1_000)))))
+    assert store.compact()
+    assert not store.compact()
+    store.close()
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    assert store.run(CountUnits(where=of())) == {"": 1_000}
+    assert store.run(FetchUnits(where=of(ids=(unit_id(1_500),)))) == [make_unit(1_500)]
+    store.close()
+    with pytest.raises(StoreClosed):
+        store.compact()
+
+
+async def test_a_durable_store_has_flushed_what_it_acknowledges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[str] = []
+    flush = EdgeShard.flush
+
+    def watched(shard: EdgeShard) -> None:
+        flushed.append(threading.current_thread().name)
+        flush(shard)
+
+    monkeypatch.setattr(EdgeShard, "flush", watched)
+    store = EdgeLongTermStore(tmp_path, SPACE, durable=True)
+    await store.arun(PutUnits(units=(indexed(1),)))
+    assert len(flushed) == 1
+    assert "MainThread" not in flushed
+    store.run(ReviseUnits(units=(make_unit(1, revision=1),)))
+    assert len(flushed) == 2
+    store.run(CountUnits(where=of()))
+    assert len(flushed) == 2
+    await store.aclose()
+
+
+def test_writes_are_flushed_after_a_while_by_a_thread_that_then_ends() -> None:
+    flushed = threading.Event()
+    flusher = Flusher(flushed.set, after_s=0.01, after_writes=500)
+    flusher.note_write()
+    assert flushed.wait(10)
+    wait_until(lambda: not any(thread.name == "hindsight-flush" for thread in threading.enumerate()))
+    flushed.clear()
+    flusher.note_write()
+    assert flushed.wait(10)
+    flusher.stop()
+
+
+def test_many_writes_are_flushed_without_waiting() -> None:
+    flushed = threading.Event()
+    flusher = Flusher(flushed.set, after_s=3600.0, after_writes=5)
+    for _ in range(5):
+        flusher.note_write()
+    assert flushed.wait(10)
+    flusher.stop()
+    flusher.stop()
+
+
+def test_a_flush_that_fails_is_logged_and_tried_again_after_the_next_write(caplog: pytest.LogCaptureFixture) -> None:
+    done = threading.Event()
+    failures = [StoreUnavailable("No space left")]
+
+    def flush() -> None:
+        if failures:
+            raise failures.pop()
+        done.set()
+
+    flusher = Flusher(flush, after_s=0.01, after_writes=500)
+    flusher.note_write()
+    wait_until(lambda: "No space left" in caplog.text)
+    flusher.note_write()
+    assert done.wait(10)
+    flusher.stop()
+
+
+def test_the_engine_is_imported_by_the_first_request_only() -> None:
+    code = (
+        "import sys, hindsight_langgraph.backends.qdrant_edge, hindsight_langgraph.backends.qdrant_server; "
+        "print([name for name in ('qdrant_edge', 'qdrant_client', 'numpy') if name in sys.modules])"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, env=environment)
+    assert ended.stdout.strip() == "[]"
+
+
+async def test_the_loop_goes_on_while_the_store_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = threading.Event()
+    opened = EdgeShard.__init__
+
+    def slow(self: EdgeShard, *args: object) -> None:
+        assert opening.wait(10)
+        opened(self, *args)  # type: ignore[arg-type]  # passed through
+
+    monkeypatch.setattr(EdgeShard, "__init__", slow)
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    request = asyncio.ensure_future(store.arun(CountUnits(where=of())))
+    await asyncio.sleep(0.01)
+    opening.set()
+    assert await request == {"": 0}
+    await store.aclose()
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)

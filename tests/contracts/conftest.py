@@ -1,0 +1,98 @@
+"""The stores that the contract suites run on, each asked by `run` and by `arun`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+import pytest
+
+from hindsight_langgraph.backends.redis_store import RedisWorkingStore
+from hindsight_langgraph.backends.sqlite_store import SqliteWorkingStore
+from hindsight_langgraph.ports import WorkingStore
+from tests.clock import FakeClock
+from tests.contracts.long_term import BACKENDS, Asker, Bench, bench_of
+from tests.contracts.working_driver import Driver
+
+WORKING_BACKENDS = ("sqlite", "valkey", "redis8", "cluster")
+TIMEOUT_S = 5.0
+"""Generous: the machine that runs the tests may be busy."""
+
+OpenStore = Callable[[], WorkingStore]
+
+
+@pytest.fixture(params=WORKING_BACKENDS)
+def working_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def open_working(working_backend: str, request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[OpenStore]:
+    """Opens stores that share what they hold, as processes of one deployment do."""
+    opened: list[WorkingStore] = []
+    prefix = f"test-{uuid4().hex}"
+
+    def open_store() -> WorkingStore:
+        if working_backend == "sqlite":
+            opened.append(SqliteWorkingStore(tmp_path / "memory" / "working.sqlite", timeout_s=TIMEOUT_S, clock=clock))
+        else:
+            cluster = working_backend == "cluster"
+            server = request.getfixturevalue("redis_cluster" if cluster else working_backend)
+            opened.append(RedisWorkingStore(server.url, prefix=prefix, timeout_s=TIMEOUT_S, cluster=cluster))
+        return opened[-1]
+
+    yield open_store
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def working(open_working: OpenStore) -> WorkingStore:
+    return open_working()
+
+
+@pytest.fixture(params=("sync", "async"))
+def driver(request: pytest.FixtureRequest, working: WorkingStore, working_backend: str, clock: FakeClock) -> Iterator[Driver]:
+    embedded = working_backend == "sqlite"
+    with asyncio.Runner() as runner:
+        yield Driver(
+            store=working,
+            mode=request.param,
+            runner=runner,
+            ttl_s=600.0 if embedded else 0.12,
+            expire=partial(clock.advance, seconds=600) if embedded else partial(time.sleep, 0.14),
+        )
+        runner.run(working.aclose())
+
+
+@pytest.fixture
+def fast_path(tmp_path: Path) -> Iterator[Path]:
+    """A directory in memory where the system has one: making an embedded store costs some twenty fsyncs."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir():
+        yield tmp_path
+        return
+    with TemporaryDirectory(prefix="hindsight-test-", dir=memory) as made:
+        yield Path(made)
+
+
+@pytest.fixture(params=["sync", "async"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=BACKENDS)
+async def bench(request: pytest.FixtureRequest, fast_path: Path, mode: str) -> AsyncIterator[Bench]:
+    with bench_of(request.param, fast_path / "store", mode) as opened:
+        yield opened
+        await opened.close()
+
+
+@pytest.fixture
+def ask(bench: Bench) -> Asker:
+    return bench.open()
