@@ -27,7 +27,8 @@ _JOIN_CLOCK: Final = re.compile(r"[\s,，]*(?:at|by|around|about|的|before|from
 _JOIN_DAY: Final = re.compile(r"[\s,，(（的]{0,3}")
 _JOIN_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|and|-|–|—|~|～|到|至)\s*(?:the\s)?", re.IGNORECASE)
 _MOVED: Final = re.compile(
-    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b"
+    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|slip(?:s|ped)?|slid"
+    r"|brought forward|delayed?|changed?)\b"
     r"|改|推迟|延|提前|挪|换",
     re.IGNORECASE,
 )
