@@ -8,7 +8,7 @@ from typing import Final
 from hindsight_langgraph.encoding.times_match import clause_round
 
 _DIGITS: Final = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
-NUMBER = r"(?:\d{1,3}|[一二两三四五六七八九十百廿卅]+|半)"
+NUMBER = r"(?:\d{1,3}|[一二两三四五六七八九十百廿卅]{1,6}|半)"
 YEAR = r"(?:(?:19|20)\d\d|[一二][零〇一二三四五六七八九]{3})"
 DAY_NUMBER = r"(?:\d{1,2}|[一二三四五六七八九十廿卅]{1,4})"
 MONTH_NUMBER = r"(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]|正|腊)"
@@ -48,7 +48,7 @@ RECURRING: Final = re.compile(
     rf"|{PLAIN_WEEKDAY}[^，。]{{0,4}}(?:固定|一律|照例|总是|通常|雷打不动)"
     rf"|{_WEEKDAY_WORD}一(?:到|至|[-–~～]){_WEEKDAY_WORD}?[一二三四五六日天]"
     rf"|(?:单周|双周|工作日|节假日|逢年过节)|(?:平时|平常|一到|一般){PLAIN_WEEKDAY}"
-    r"|[一二两三四五六七八九十\d]+(?:天|周|个?月|年)[一二两三四五六七八九十\d]+次|天天|年年|月月|周周"
+    r"|[一二两三四五六七八九十\d]{1,4}(?:天|周|个?月|年)[一二两三四五六七八九十\d]{1,4}次|天天|年年|月月|周周"
 )
 
 

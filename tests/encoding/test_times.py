@@ -544,3 +544,15 @@ def test_without_the_moment_a_text_is_not_dated() -> None:
 def test_any_text_is_read_without_error_and_in_order(text: str) -> None:
     found = find_times(text, at=AT)
     assert all(anchor.start < anchor.end for anchor in found)
+
+
+def test_a_long_paste_is_read_to_its_end() -> None:
+    text = "The canal was grey and nobody came. " * 600 + "The lease ends on 4 July 2026."
+    (anchor,) = find_times(text, at=AT)
+    assert (anchor.start.date().isoformat(), anchor.text) == ("2026-07-04", "4 July 2026")
+
+
+def test_an_expression_near_the_end_of_a_piece_is_not_cut() -> None:
+    for length in range(560, 620):
+        text = "a" * 10 + " b" * ((length - 10) // 2) + ". We met last Friday in town."
+        assert [anchor.start.date().isoformat() for anchor in find_times(text, at=AT)] == ["2025-06-06"]
