@@ -28,6 +28,9 @@ class StepKind(StrEnum):
     """What a step was."""
 
     GOAL = "goal"
+    """What the user said: the request, later answers, corrections."""
+    PLAN = "plan"
+    """A decision: what the agent said as it called tools."""
     MESSAGE = "message"
     TOOL = "tool"
     RECALL = "recall"
@@ -43,7 +46,19 @@ class Step(Record):
     content: str = ""
     """What was said, or what the tool answered, shortened."""
     tool: str | None = None
+    arguments: str = ""
+    """What the tool was called with, as JSON, shortened."""
     error: bool = False
+    cancelled: bool = False
+    """The call was given up before it answered."""
+    took_s: float | None = None
+    """How long it took, in seconds, where the graph says so."""
+    run_id: str | None = None
+    """The run of the graph that it was part of."""
+    branch: str = ""
+    """Which subgraph it ran in; blank for the root graph."""
+    group: str = ""
+    """The message that asked for it: calls of one group ran in parallel."""
     unit_ids: tuple[str, ...] = ()
     """Memories that were recalled in this step."""
 
@@ -54,6 +69,11 @@ class Outcome(Record):
     at: AwareDatetime
     success: bool | None = None
     feedback: str = ""
+    """What the user said of it."""
+    error: str = ""
+    """What went wrong, where that is known."""
+    read: bool = False
+    """True when it was read from the conversation, False when it was told."""
 
 
 class Trajectory(Record):
