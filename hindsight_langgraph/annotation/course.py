@@ -113,8 +113,12 @@ def _is_check(steps: Sequence[Step], place: int, tools: Sequence[int]) -> bool:
 
 
 def _argument_marks(step: Step) -> frozenset[str]:
+    return frozenset(mark for mark in _argument_words(step) if len(mark) > 2)
+
+
+def _argument_words(step: Step) -> frozenset[str]:
     text = "\n".join(values(step.arguments))
-    return frozenset(mark for mark in marks(text) | words(text) if len(mark) > 2)
+    return marks(text) | words(text)
 
 
 def _product(steps: Sequence[Step], tools: Sequence[int], checks: frozenset[int], turn: int) -> tuple[int, ...]:
@@ -143,18 +147,34 @@ def _recoveries(
     for i in range(len(steps)):
         if i in errors:
             open_errors.append(i)
-            continue
-        if not open_errors or i not in tools or i in checks:
-            continue
-        following = [j for j in tools if j > i]
-        retried = {steps[e].tool for e in open_errors}
-        same_later = any(steps[j].tool in retried and not any(steps[k].error for k in following if k < j) for j in following)
-        if steps[i].tool not in retried and (same_later or (is_read(steps[i].tool) and following)):
-            continue  # it prepares the call that puts it right
-        calls = tuple(j for j in tools if open_errors[-1] < j <= i and not steps[j].error)
-        plans = tuple(j for j in range(open_errors[0], i) if steps[j].kind in (StepKind.PLAN, StepKind.MESSAGE))
-        outside = all(comes_from_outside(steps[e].content) for e in open_errors)
-        passing = len(open_errors) <= 2 and len(calls) == 1 and not plans and same_call(steps[i], steps[open_errors[-1]])
-        found.append(Recovery(errors=tuple(open_errors), plans=plans, calls=calls, passing=passing, outside=outside))
-        open_errors = []
+        elif open_errors and i in tools and i not in checks and i == _mending_call(steps, tools, errors, open_errors):
+            found.append(_recovery(steps, tools, open_errors, i))
+            open_errors = []
     return tuple(found), tuple(open_errors)
+
+
+def _mending_call(steps: Sequence[Step], tools: Sequence[int], errors: Sequence[int], failed: Sequence[int]) -> int | None:
+    """The call that put failures right: of the tool that had failed the one most like it, else the first that did something."""
+    next_error = next((e for e in errors if e > failed[-1]), len(steps))
+    following = [i for i in tools if failed[-1] < i < next_error]
+    retried = [i for i in following if steps[i].tool == steps[failed[-1]].tool]
+    if retried:
+        return max(retried, key=lambda i: (_likeness(steps[i], steps[failed[-1]]), -i))
+    return next((i for i in following if not is_read(steps[i].tool)), following[0] if following else None)
+
+
+def _likeness(one: Step, other: Step) -> float:
+    mine, its = _argument_words(one), _argument_words(other)
+    return len(mine & its) / len(mine | its) if mine | its else 1.0
+
+
+def _recovery(steps: Sequence[Step], tools: Sequence[int], failed: Sequence[int], call: int) -> Recovery:
+    calls = tuple(j for j in tools if failed[-1] < j <= call)
+    plans = tuple(j for j in range(failed[0], call) if steps[j].kind in (StepKind.PLAN, StepKind.MESSAGE))
+    return Recovery(
+        errors=tuple(failed),
+        plans=plans,
+        calls=calls,
+        passing=len(failed) <= 2 and len(calls) == 1 and not plans and same_call(steps[call], steps[failed[-1]]),
+        outside=all(comes_from_outside(steps[e].content) for e in failed),
+    )

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from hindsight_langgraph.annotation.course import Course, course_of
-from hindsight_langgraph.annotation.marks import shared, words
+from hindsight_langgraph.annotation.marks import clauses, shared, words
 from hindsight_langgraph.annotation.roles import judge_steps
 from hindsight_langgraph.annotation.signals import Signal, is_reproach, overruled, praised
 from hindsight_langgraph.annotation.trajectory import StepKind
@@ -33,7 +33,8 @@ def judge_memories(case: Case) -> list[Judgement]:
 def _judge(memory: Given, case: Case, course: Course, causes: frozenset[int]) -> Judgement:
     use = use_of(memory, case.steps, goal=case.goal)
     said = "\n".join([case.steps[i].content for i in course.users] + [case.outcome.feedback, case.outcome.error])
-    refuted, against = _refuted(memory, case, course)
+    blamed = case.outcome.success is False and bool(causes & set(use.steps))
+    refuted, against = _refuted(memory, case, course, followed=blamed)
     thanked = bool(_told(memory, praised(said), case))
 
     def judged(role: CausalRole, effect: Effect, importance: float, reason: str, *, sure: bool = True) -> Judgement:
@@ -60,12 +61,17 @@ def _judge(memory: Given, case: Case, course: Course, causes: frozenset[int]) ->
     return judged(CausalRole.NOISE, Effect.NONE, 0.04, use.reason, sure=not shared(memory.content, case.goal))
 
 
-def _refuted(memory: Given, case: Case, course: Course) -> tuple[bool, str]:
-    """Whether the user's words say that what the memory holds is not, or no longer, so."""
-    spoken = [case.steps[i].content for i, signal in course.users.items() if signal is Signal.CORRECT]
+def _refuted(memory: Given, case: Case, course: Course, *, followed: bool) -> tuple[bool, str]:
+    """Whether the user's words say that what the memory holds is not, or no longer, so.
+
+    Of a memory that the failing step followed, a complaint that so much as names it is enough.
+    """
+    corrections = [case.steps[i].content for i, signal in course.users.items() if signal is Signal.CORRECT]
+    parts = [clause for text in corrections for clause in overruled(text).splitlines()]
     if case.outcome.success is False:
-        spoken.append(case.outcome.feedback)
-    for clause in "\n".join(overruled(text) for text in spoken).splitlines():
+        praise = praised(case.outcome.feedback).splitlines()
+        parts += [clause for clause in clauses(case.outcome.feedback) if clause not in praise] if followed else overruled(case.outcome.feedback).splitlines()
+    for clause in parts:
         if common := shared(memory.content, clause) - _names(case):
             return True, f"the user said {', '.join(sorted(common)[:3])} is otherwise"
     return False, ""

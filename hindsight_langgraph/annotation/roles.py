@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from hindsight_langgraph.annotation.course import Course, Recovery, course_of, is_read, same_call
+from hindsight_langgraph.annotation.marks import marks, values, words
 from hindsight_langgraph.annotation.signals import Signal
 from hindsight_langgraph.annotation.trajectory import StepKind
 from hindsight_langgraph.annotation.verdict import Case, Effect, Judgement, step_ref
@@ -67,8 +68,17 @@ def _user(course: Course, i: int) -> Finding:
             return _CAUSE, _GOOD, 0.62, "the user asked for it otherwise", True
         case _ if any(e < i and not _mended_before(course, e, i) for e in course.errors):
             return _CAUSE, _GOOD, 0.8, "the user's words came between a failure and what put it right", False
+        case Signal.NONE if _told_what_was_needed(course, i):
+            return _CAUSE, _GOOD, 0.62, "the user told what a later call needed", False
         case _:
             return _CONTEXT, _GOOD, 0.35, "the user agreed or told more", True
+
+
+def _told_what_was_needed(course: Course, i: int) -> bool:
+    said = marks(course.steps[i].content) | words(course.steps[i].content)
+    before = "\n".join(value for j in course.tools if j < i for value in values(course.steps[j].arguments))
+    after = "\n".join(value for j in course.tools if j > i for value in values(course.steps[j].arguments))
+    return bool(said & (marks(after) | words(after)) - marks(before) - words(before))
 
 
 def _mended_before(course: Course, error: int, place: int) -> bool:
