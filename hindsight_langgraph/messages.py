@@ -4,13 +4,15 @@ Read by shape, not by class: LangChain messages, OpenAI-style dicts and (role, t
 are joined; images and files become attachments (a description and a reference, never their bytes, SPEC A12).
 """
 
+# Messages of other libraries are read by shape, so that their parts have no known type until they are checked.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -80,11 +82,9 @@ def _read(message: Any, place: int, at: datetime | None, before: str) -> Turn | 
 
 def _fields(message: Any, place: int) -> Fields:
     if isinstance(message, Mapping):
-        return cast("Fields", message)
-    if isinstance(message, tuple | list):
-        pair: Sequence[Any] = message
-        if len(pair) == 2:
-            return {"role": pair[0], "content": pair[1]}
+        return message
+    if isinstance(message, tuple | list) and len(message) == 2:
+        return {"role": message[0], "content": message[1]}
     if hasattr(message, "content") and hasattr(message, "type"):
         return {name: getattr(message, name, None) for name in _READ}
     raise CallError(
@@ -106,16 +106,14 @@ def _read_content(content: Any) -> tuple[str, tuple[Attachment, ...]]:
         return _without_bytes(str(content))
     texts: list[str] = []
     attachments: list[Attachment] = []
-    parts: Sequence[Any] = content
-    for part in parts:
+    for part in content:
         if isinstance(part, str):
             texts.append(part)
         elif isinstance(part, Mapping):
-            block = cast("Fields", part)
-            if isinstance(block.get("text"), str):
-                texts.append(block["text"])
-            elif block.get("type") not in _NO_ATTACHMENT:
-                attachments.append(_attachment(block))
+            if isinstance(part.get("text"), str):
+                texts.append(part["text"])
+            elif part.get("type") not in _NO_ATTACHMENT:
+                attachments.append(_attachment(part))
     text, inline = _without_bytes("\n".join(texts))
     return text, (*attachments, *inline)
 
@@ -136,8 +134,7 @@ def _attachment(part: Fields) -> Attachment:
     kind = str(part.get("type") or "file")
     link: Any = part.get("image_url") or part.get("url") or part.get("file_id") or part.get("source") or ""
     if isinstance(link, Mapping):
-        held = cast("Fields", link)
-        link = held.get("url") or held.get("file_id") or ""
+        link = link.get("url") or link.get("file_id") or ""
     media_type = str(part.get("mime_type") or part.get("media_type") or "")
     if str(link).startswith("data:"):
         media_type, link = media_type or str(link)[5:].split(";", 1)[0], ""
@@ -154,7 +151,7 @@ def _moment(*places: Any) -> datetime | None:
         if not isinstance(place, Mapping):
             continue
         for name in _MOMENTS:
-            value = cast("Fields", place).get(name)
+            value = place.get(name)
             if isinstance(value, datetime):
                 return value if value.tzinfo else value.replace(tzinfo=UTC)
             if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11:
