@@ -1,0 +1,1 @@
+"""Measures of the memory on public and on labelled data."""

@@ -18,6 +18,7 @@ from hindsight_langgraph.records import Kind, MemoryUnit, Region, Role, user_own
 
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 PRECEDING_CHARS = 200
+TURN_CHARS = 600
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,14 +147,14 @@ def beam(data: Path) -> Iterator[Space]:
     for number in range(1, 21):
         lines, day = [], datetime(2024, 1, 1, tzinfo=UTC)
         for batch in json.loads((data / f"beam100k/{number}.chat.json").read_text()):
-            day, position = _beam_day(batch["time_anchor"]) or day, 0
-            for message in (m for group in batch["turns"] for m in group if m["role"] == "user"):
+            day = _beam_day(batch["time_anchor"]) or day
+            said = (m for group in batch["turns"] for m in group if m["role"] == "user")
+            for position, message in enumerate(said):
                 day = _beam_day(message.get("time_anchor")) or day
                 text = re.sub(r"\s*->->\s*[\d,]+\s*$", "", message["content"])
                 lines.append(
                     Line(id=str(message["id"]), text=text, session=str(batch["batch_number"]), at=_numbered(day, position))
                 )
-                position += 1
         ids, now = {line.id for line in lines}, max(line.at for line in lines) + timedelta(days=1)
         asked = json.loads((data / f"beam100k/{number}.questions.json").read_text())
         yield Space(
@@ -192,4 +193,77 @@ def memdaily(data: Path, *, distractors: int = 50, every: int = 5) -> Iterator[S
             )  # fmt: skip
 
 
-SETS: dict[str, Callable[[Path], Iterator[Space]]] = {"locomo": locomo, "realtalk": realtalk, "beam": beam, "memdaily": memdaily}
+def realmem(data: Path) -> Iterator[Space]:
+    """RealMem (Apache-2.0): the memory points of ten personas, with the user turns that used them. Training only."""
+    for path in sorted((data / "realmem").glob("*.json")):
+        units: list[MemoryUnit] = []
+        questions: list[Question] = []
+        id_of: dict[str, str] = {}
+        for session in json.loads(path.read_text())["dialogues"]:
+            start = datetime.strptime(session["current_time"][:10], "%Y-%m-%d").replace(tzinfo=UTC)
+            turns = session["dialogue_turns"]
+            for i, turn in enumerate(turns):
+                used = turns[i + 1].get("memory_used") or [] if turn.get("is_query") and i + 1 < len(turns) else []
+                gold = frozenset(id_of[_text_of(m["content"])] for m in used if _text_of(m["content"]) in id_of)
+                if gold:
+                    questions.append(
+                        Question(text=turn["content"], gold=gold, category=turn.get("topic", ""), at=_numbered(start, i))
+                    )
+            for point in session["extracted_memory"]:
+                text, number = _text_of(point["content"]), len(units)
+                id_of.setdefault(text, f"m{number}")
+                at = _numbered(start, len(turns) + number % 100)
+                units.append(
+                    MemoryUnit(
+                        id=f"m{number}", owner=user_owner(path.stem), content=text, region=Region.SEMANTIC, kind=Kind.FACT,
+                        session_id=session["session_uuid"], sources=(f"m{number}",), said_at=at, created_at=at, updated_at=at,
+                    )
+                )  # fmt: skip
+        yield Space(id=path.stem, units=tuple(units), questions=tuple(questions))
+
+
+def realmem_turns(data: Path, *, personas: int = 3) -> Iterator[Space]:
+    """RealMem as whole turns of both speakers: a question's evidence is the turns that the memories it used were read from. Training only."""
+    for path in sorted((data / "realmem").glob("*.json"))[:personas]:
+        lines: list[Line] = []
+        questions: list[Question] = []
+        turn_of: dict[str, str] = {}
+        for number, session in enumerate(json.loads(path.read_text())["dialogues"]):
+            start = datetime.strptime(session["current_time"][:10], "%Y-%m-%d").replace(tzinfo=UTC)
+            turns = session["dialogue_turns"]
+            for i, turn in enumerate(turns):
+                used = turns[i + 1].get("memory_used") or [] if turn.get("is_query") and i + 1 < len(turns) else []
+                gold = frozenset(turn_of[_text_of(m["content"])] for m in used if _text_of(m["content"]) in turn_of)
+                if gold:
+                    questions.append(Question(text=turn["content"], gold=gold, category="", at=_numbered(start, i)))
+            said = [turn["content"].strip()[:TURN_CHARS] for turn in turns]
+            for point in session["extracted_memory"]:
+                snapshot = _text_of(point.get("source_content_snapshot") or "")[:TURN_CHARS]
+                if snapshot in said:
+                    turn_of.setdefault(_text_of(point["content"]), f"s{number}t{said.index(snapshot)}")
+            lines += [
+                Line(
+                    id=f"s{number}t{i}",
+                    text=text,
+                    session=session["session_uuid"],
+                    at=_numbered(start, i),
+                    role=Role.USER if turns[i]["speaker"] == "User" else Role.ASSISTANT,
+                )
+                for i, text in enumerate(said)
+                if text
+            ]
+        yield Space(id=path.stem, units=units_of(path.stem, lines), questions=tuple(questions))
+
+
+def _text_of(content: object) -> str:
+    return content.strip() if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+SETS: dict[str, Callable[[Path], Iterator[Space]]] = {
+    "locomo": locomo,
+    "realtalk": realtalk,
+    "beam": beam,
+    "memdaily": memdaily,
+    "realmem": realmem,
+    "realmem_turns": realmem_turns,
+}

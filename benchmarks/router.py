@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.vectors import MODEL, CachedEmbedder
+from benchmarks.vectors import MODEL, CachedEmbedder, Matrix
 from hindsight_langgraph.recall.cues import read_cues
 from hindsight_langgraph.recall.recollection import Query
 from hindsight_langgraph.recall.route import route
@@ -36,7 +36,7 @@ def main() -> None:
     rows = [json.loads(line) for line in (given.gold / "routing.jsonl").read_text().splitlines()]
     embedder = CachedEmbedder(given.cache)
 
-    def embed(texts: Sequence[str]) -> object:
+    def embed(texts: Sequence[str]) -> Matrix:
         return embedder.queries("routing", texts)
 
     labelled = [Example(query=row["query"], region=Region(row["region"])) for row in rows]
@@ -66,15 +66,16 @@ def _folds(size: int, rng: random.Random) -> list[tuple[list[int], list[int]]]:
 
 
 def _report(right: dict[str, list[bool]], languages: list[str]) -> dict[str, float]:
-    share: Callable[[str, str | None], float] = lambda name, lang: round(
-        sum(r for r, own in zip(right[name], languages, strict=True) if lang in (None, own)) / sum(lang in (None, own) for own in languages), 4
-    )
+    def share(name: str, language: str | None = None) -> float:
+        mine = [told for told, own in zip(right[name], languages, strict=True) if language in (None, own)]
+        return round(sum(mine) / len(mine), 4)
+
     return {
-        "accuracy": share("head", None),
+        "accuracy": share("head"),
         "en": share("head", "en"),
         "zh": share("head", "zh"),
-        "rules": share("rules", None),
-        "unseen": share("unseen", None),
+        "rules": share("rules"),
+        "unseen": share("unseen"),
     }
 
 

@@ -16,7 +16,7 @@ from hindsight_langgraph.errors import ConfigError
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.models.embedders import CachedEmbedder, LangChainEmbedder, embedder_from_config
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, TokenCounter, WorkingStore
-from hindsight_langgraph.recall.pipeline import RecallTools
+from hindsight_langgraph.recall.pipeline import tools_for
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.runtime import Runtime
@@ -88,7 +88,7 @@ def assemble(
     settings = FlowSettings(
         config=config,
         writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
-        recalling=RecallTools(counter=counter),
+        recalling=tools_for(embedder.space, counter=counter),
         counter=counter,
         space=embedder.space,
         chat=chat is not None,
@@ -99,7 +99,7 @@ def assemble(
 def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:
     redactor = SecretRedactor()
     return WritingTools(
-        heads=load_heads(space),
+        heads=load_heads(space),  # pyright: ignore[reportArgumentType]: a frozen record is hashable
         aliases=AliasTable(),
         redactor=redactor,
         space=space,

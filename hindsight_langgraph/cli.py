@@ -98,6 +98,39 @@ def consolidate(
 
 
 @app.command()
+def reembed(path: PathOption = None) -> None:
+    """Embed every memory anew after the embedding model was changed. It can be stopped and started again."""
+    from hindsight_langgraph.memory import HindsightMemory
+
+    with HindsightMemory.open(config=_settings(path)) as memory, console.status("embedding"):
+        done = memory.reembed()
+    console.print(f"{done} memories embedded")
+
+
+@app.command("export")
+def export_(
+    file: Annotated[Path, typer.Argument(help="JSON lines, with vectors.")],
+    path: PathOption = None,
+    user: Annotated[str | None, typer.Option("--user", help="One user; everybody without it.")] = None,
+) -> None:
+    """Write every memory to a file that `import` reads, whatever the store."""
+    from hindsight_langgraph.memory import HindsightMemory
+
+    with HindsightMemory.open(config=_settings(path)) as memory, file.open("wb") as out:
+        lines = sum(out.write(line + b"\n") > 0 for line in memory.export_lines(scope=user))
+    console.print(f"{lines - 1} memories written to {file}")
+
+
+@app.command("import")
+def import_(file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)], path: PathOption = None) -> None:
+    """Read a file that `export` wrote. Doing it twice does no harm."""
+    from hindsight_langgraph.memory import HindsightMemory
+
+    with HindsightMemory.open(config=_settings(path)) as memory, file.open("rb") as lines:
+        console.print(f"{memory.import_lines(lines)} memories stored")
+
+
+@app.command()
 def doctor(path: PathOption = None) -> None:
     """Check the installation, the settings and the stores; say what to do about each fault."""
     from hindsight_langgraph.doctor import examine

@@ -60,6 +60,11 @@ class RecallConfig(Section):
     max_items: int = Field(default=5, ge=0)
     max_tokens: int = Field(default=500, ge=0)
     first_items: int = Field(default=3, ge=0)
+    entity_filter: bool = False
+    """True drops every unit that shares no entity with a query that names one (SPEC D7); False lets the entity weigh only: measured,
+    the strict filter loses four points of the expected memories, since not every name is caught on both sides."""
+    abstain: bool = True
+    """False injects the best candidates even if nothing says that they answer."""
     dynamic_cut: bool = True
     """False keeps as many as `max_items` whatever their scores (SPEC D6 off)."""
     cut_max: int = Field(default=10, ge=1)
@@ -103,6 +108,10 @@ class HindsightConfig(BaseSettings):
     qdrant_url: str | None = None
     """Long-term store on a Qdrant server; None keeps it embedded under `path`."""
     qdrant_api_key: str | None = None
+    checkpoint_url: str | None = None
+    """Store of a checkpointer of its own, see `HindsightSaver.from_url`; None takes `redis_url`, else SQLite under `path`."""
+    checkpoint_ttl_s: float | None = Field(default=None, gt=0)
+    """How long such a checkpointer keeps a thread after its last write; None keeps it."""
     prefix: str = "hindsight"
     """Prefix of every key and collection; it keeps deployments on one server apart."""
     embeddings: str = "auto"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
 from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, record_outcome
@@ -16,18 +16,23 @@ from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.light import LightReport
 from hindsight_langgraph.encoding.report import WriteReport
-from hindsight_langgraph.flows import caring, recalling, writing
+from hindsight_langgraph.flows import caring, observing, recalling, writing
 from hindsight_langgraph.messages import inject, read_turns
-from hindsight_langgraph.ops import FetchUnits, Settle, Where
+from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
 from hindsight_langgraph.ports import Clock, TokenCounter
 from hindsight_langgraph.recall.recollection import Query, Recollection
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
+from hindsight_langgraph.reembed import reembed
+from hindsight_langgraph.scoping import scope_from_settings
+from hindsight_langgraph.transfer import export_units, import_units
 from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
 
 if TYPE_CHECKING:
-    from hindsight_langgraph.checkpointers import HindsightSaver
+    from langgraph.checkpoint.base import BaseCheckpointSaver
+
+    from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
 
 R = TypeVar("R")
 
@@ -189,7 +194,7 @@ class HindsightMemory:
         """As `recall`."""
         return await self._arun(self._recall(query, scope, as_of, visible))
 
-    def prompt(self, messages: Sequence[AnyMessage], recollection: Recollection | None) -> list[AnyMessage]:
+    def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
 
         Nothing is written back: `messages` stays as it is.
@@ -316,11 +321,57 @@ class HindsightMemory:
         """As `erase`."""
         return await self._arun(caring.erase(as_scope(scope), timeout_s=self.config.timeout_s))
 
+    def reembed(self) -> int:
+        """Embed what has no embedding of the present model: after a change of model, or an outage of it (SPEC A11).
+
+        Recall answers throughout. A run that dies is started again; it loses and doubles nothing. Returns how many were embedded.
+        """
+        return self._run(reembed())
+
+    async def areembed(self) -> int:
+        """As `reembed`."""
+        return await self._arun(reembed())
+
+    def export_lines(self, *, scope: Scope | str | None = None) -> Iterator[bytes]:
+        """Every unit of a user, or of all users, with its vectors, as JSON lines; the first line says which model they are of."""
+        owners = None if scope is None else (as_scope(scope).owner,)
+        return export_units(self._runtime.long_term, owners=owners)
+
+    def import_lines(self, lines: Iterable[bytes]) -> int:
+        """Store an export. Doing it twice leaves what doing it once left. Returns how many units were stored.
+
+        Raises:
+            EmbeddingMismatch: the export's vectors come from another model.
+        """
+        return import_units(self._runtime.long_term, lines)
+
     # --- doors -----------------------------------------------------------------------------------------------------------
 
     def checkpointer(self) -> HindsightSaver:
         """A LangGraph checkpointer on the store that working memory uses. It is closed with the memory."""
         return self._parts.checkpointer()
+
+    def observe(self, saver: BaseCheckpointSaver[Any]) -> ObservingSaver:
+        """Any checkpointer, watched: with no change to the graph, the memory keeps each task's trajectory and working memory.
+
+        Compile the graph with what is returned. It costs the graph's own time next to nothing: everything is noted in the
+        background, under the user and thread of the run; a run without a user id is not noted.
+        """
+        from hindsight_langgraph.checkpointers import ObservingSaver
+
+        return ObservingSaver(saver, self._note)
+
+    def _note(self, seen: Observation) -> None:
+        scope = scope_from_settings(seen.configurable)
+        if scope is None or not (seen.messages or seen.changed or seen.errors):
+            return
+        now = self.clock.now()
+
+        def plan() -> Plan[None]:
+            turns = self._turns(seen.messages, now)
+            return observing.note(turns, seen.changed, seen.errors, name=seen.id, scope=scope, now=now, settings=self._settings)
+
+        self._run(ask(Later(owner=scope.owner, plan=plan)))
 
     # --- ending ----------------------------------------------------------------------------------------------------------
 

@@ -407,7 +407,7 @@ class Complete(ModelOp[Answer]):
     """Ask the small chat model; `schema` is a JSON schema for models that can constrain their output."""
 
     messages: tuple[ChatMessage, ...]
-    schema: Mapping[str, object] = field(default_factory=dict)
+    schema: Mapping[str, object] = field(default_factory=dict[str, object])
     max_tokens: int = 800
 
 
@@ -456,3 +456,8 @@ class Notify(BackgroundOp[None]):
     """Tell the memory's listeners of something that was done."""
 
     event: object
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StaleEmbeddings(BackgroundOp[str]):
+    """What is wrong when the store holds units of another embedding model (SPEC A11); blank when nothing is. Warned of once."""

@@ -14,7 +14,19 @@ from typing import Any, Final
 
 from hindsight_langgraph.backlog import Backlog
 from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreUnavailable
-from hindsight_langgraph.ops import BackgroundOp, Complete, Embed, Keep, Later, LongTermOp, Notify, Settle, TakeKept, WorkingOp
+from hindsight_langgraph.ops import (
+    BackgroundOp,
+    Complete,
+    Embed,
+    Keep,
+    Later,
+    LongTermOp,
+    Notify,
+    Settle,
+    StaleEmbeddings,
+    TakeKept,
+    WorkingOp,
+)
 from hindsight_langgraph.plan import Op, Plan, drive
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, WorkingStore
 from hindsight_langgraph.writer import Writer
@@ -69,12 +81,11 @@ class Outage:
 
     def answered(self) -> None:
         """End the outage, if there was one."""
-        if self.since is None:
-            return
         with self._lock:
-            if self.since is not None:
-                took = (self._clock.now() - self.since).total_seconds()
-                logger.warning("the %s is back after %.0f s; %d requests went unanswered", self.port, took, self.unanswered)
+            if (since := self.since) is None:
+                return
+            took = (self._clock.now() - since).total_seconds()
+            logger.warning("the %s is back after %.0f s; %d requests went unanswered", self.port, took, self.unanswered)
             self.since, self._next_try, self._error, self.unanswered = None, None, None, 0
 
 
@@ -97,6 +108,7 @@ class Runtime:
         self.chat = chat
         self.clock = clock
         self.closed = False
+        self._warned_of_stale = False
         self.writer = Writer()
         self.backlog = Backlog()
         self.listeners: list[Callable[[object], None]] = []
@@ -141,6 +153,8 @@ class Runtime:
                 return self.backlog.take(owner)
             case Notify(event=event):
                 return self._notify(event)
+            case StaleEmbeddings():
+                return self._stale_embeddings()
             case _:
                 raise CallError(f"no port answers {type(op).__name__}")
 
@@ -149,6 +163,13 @@ class Runtime:
             drive(plan(), self.answer)
         except DOWN as error:  # the outage was warned of; what was to be written waits
             logger.debug("background work waits: %s", error)
+
+    def _stale_embeddings(self) -> str:
+        found = str(self.long_term.mismatch or "")
+        if found and not self._warned_of_stale:
+            self._warned_of_stale = True
+            logger.warning("%s", found)
+        return found
 
     def _notify(self, event: object) -> None:
         for listener in self.listeners:

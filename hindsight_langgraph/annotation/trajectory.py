@@ -31,6 +31,7 @@ class StepKind(StrEnum):
     MESSAGE = "message"
     TOOL = "tool"
     RECALL = "recall"
+    ERROR = "error"
 
 
 class Step(Record):

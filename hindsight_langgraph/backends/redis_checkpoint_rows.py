@@ -34,9 +34,7 @@ def row_member(row: CheckpointRow) -> bytes:
 def row_of(member: bytes) -> CheckpointRow:
     """The checkpoint of a member."""
     ns, checkpoint_id, parent, run_id, body = member.split(b"\x00", 4)
-    return CheckpointRow(
-        ns=unescape(ns), id=unescape(checkpoint_id), parent=unescape(parent), run_id=unescape(run_id), body=body
-    )
+    return CheckpointRow(ns=unescape(ns), id=unescape(checkpoint_id), parent=unescape(parent), run_id=unescape(run_id), body=body)
 
 
 def write_address(address: Address, write: WriteRow) -> bytes:

@@ -1,7 +1,7 @@
 """Lua of the Redis checkpoint store: each script is one atomic step on the keys of one thread.
 
-KEYS are always rows, writes, objects, revision, runs. Rows and writes are sorted sets whose members all have score 0 and begin with
-an escaped address that ends in a zero byte, so that ranges by lexicographic order find them; objects are a hash by content.
+KEYS are always rows, writes, objects, revision, runs. Rows and writes are sorted sets whose members all have score 0 and begin
+with an escaped address that ends in a zero byte, so that ranges by lexicographic order find them; objects are a hash by content.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ What is remembered is bytes and recipes, never a live object: a caller may chang
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
+import ormsgpack
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -27,9 +27,15 @@ _MESSAGES: frozenset[type] = frozenset(
 )
 """Their whole state is `__dict__` and `__pydantic_extra__`; a subclass may keep more elsewhere."""
 _SCALARS: frozenset[type] = frozenset({int, float, bool, complex, type(None)})
-_MARSHAL_VERSION = 2
-"""The newest without back references: equal values give equal bytes, and a longer list begins with the bytes of a shorter one."""
-_LIST_HEAD = 5
+_EXACTLY = (
+    ormsgpack.OPT_PASSTHROUGH_DATACLASS
+    | ormsgpack.OPT_PASSTHROUGH_DATETIME
+    | ormsgpack.OPT_PASSTHROUGH_ENUM
+    | ormsgpack.OPT_PASSTHROUGH_SUBCLASS
+    | ormsgpack.OPT_PASSTHROUGH_TUPLE
+    | ormsgpack.OPT_PASSTHROUGH_UUID
+)
+"""Refuse every type that msgpack would write like another one, so that equal bytes mean equal values."""
 
 
 class Loads(Protocol):
@@ -45,36 +51,46 @@ def worth_itemising(value: object) -> bool:
 
     Numbers are smaller than the name of an item, and a vector of them would cost a call each.
     """
-    return type(value) is list and bool(value) and _SCALARS.isdisjoint(map(type, value))
+    if type(value) is not list or not value:
+        return False
+    return _SCALARS.isdisjoint(map(type, cast("list[object]", value)))
 
 
 class Fingerprint:
     """The exact content of a run of items as bytes, to be compared with later runs."""
 
-    __slots__ = ("content", "kinds")
+    __slots__ = ("_head", "_kinds", "_packed")
 
-    def __init__(self, items: Sequence[Any], content: bytes) -> None:
-        self.kinds = list(map(type, items))
-        self.content = content
+    def __init__(self, kinds: list[type], packed: bytes) -> None:
+        self._kinds = kinds
+        self._packed = packed
+        # How msgpack begins an array of this length; behind it a longer list begins with the bytes of a shorter one.
+        self._head = 1 if len(kinds) < 16 else 3 if len(kinds) < 65_536 else 5
+
+    def __len__(self) -> int:
+        return len(self._packed)
 
     def begins(self, other: Fingerprint) -> bool:
         """Whether the other run begins with these items, of the same types, down to the last byte."""
-        return other.content.startswith(self.content) and other.kinds[: len(self.kinds)] == self.kinds
+        same_kinds = other._kinds[: len(self._kinds)] == self._kinds
+        return same_kinds and other._packed.startswith(self._packed[self._head :], other._head)
 
 
 def fingerprint(items: Sequence[Any]) -> Fingerprint | None:
     """The fingerprint of items; None when one of them is of a type whose state cannot be read exactly."""
+    kinds = list(map(type, items))
     try:
-        content = marshal.dumps([_state(item) for item in items], _MARSHAL_VERSION)
-    except ValueError:
+        if _MESSAGES.issuperset(kinds) and not any([item.__pydantic_extra__ for item in items]):  # noqa: C419 — a list is faster here
+            return Fingerprint(kinds, ormsgpack.packb([item.__dict__ for item in items], option=_EXACTLY))
+        return Fingerprint(kinds, ormsgpack.packb([_state(item) for item in items], option=_EXACTLY))
+    except (ormsgpack.MsgpackEncodeError, TypeError):
         return None
-    return Fingerprint(items, content[_LIST_HEAD:])
 
 
 def _state(item: Any) -> Any:
-    """What marshal can write of an item; marshal refuses every type that is not exactly one of Python's own."""
+    """What msgpack can write of an item."""
     if type(item) in _MESSAGES:
-        return (item.__dict__, item.__pydantic_extra__) if item.__pydantic_extra__ else item.__dict__
+        return [item.__dict__, item.__pydantic_extra__]
     return item
 
 
@@ -92,6 +108,7 @@ class Recipe:
         self._make: Callable[[], Any] | None = None
 
     def __call__(self) -> Any:
+        """The item."""
         if self._make is None:
             item = self._loads(self._typed)
             self._make = (_message_maker(item) if type(item) in _MESSAGES else None) or self._parse
@@ -106,22 +123,20 @@ def _message_maker(message: BaseMessage | AnyMessage) -> Callable[[], Any] | Non
     """A maker of equal messages, some ten times faster than parsing; None when the message holds what marshal cannot write."""
     kind = type(message)
     fields = dict(message.__dict__)
-    fixed, fresh = _split(fields)
-    if fresh is None:
-        return None
-    extra = dict(message.__pydantic_extra__) if message.__pydantic_extra__ is not None else None
-    if message.__pydantic_private__ is not None or extra:
+    fresh = _fresh(fields)
+    extra = message.__pydantic_extra__
+    if fresh is None or extra or message.__pydantic_private__ is not None:
         return None
     known = frozenset(message.__pydantic_fields_set__)
     new, put = object.__new__, object.__setattr__
 
     def make() -> Any:
         # The steps of pydantic's own `__setstate__`, without its lookups: this runs once a message a read.
-        copy = new(kind)
-        values = fixed.copy()
+        copy: Any = new(kind)
+        values = copy.__dict__
+        values.update(fields)
         for name, build in fresh:
             values[name] = build()
-        put(copy, "__dict__", values)
         put(copy, "__pydantic_fields_set__", set(known))
         put(copy, "__pydantic_extra__", None if extra is None else {})
         put(copy, "__pydantic_private__", None)
@@ -130,25 +145,25 @@ def _message_maker(message: BaseMessage | AnyMessage) -> Callable[[], Any] | Non
     return make
 
 
-def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[str, Callable[[], Any]]] | None]:
-    """Fields with the changeable ones left empty, and how to build each of those; None when one cannot be built exactly."""
+def _fresh(fields: dict[str, Any]) -> list[tuple[str, Callable[[], Any]]] | None:
+    """The fields that can change in place, each with what builds it anew; None when one cannot be built exactly."""
     fresh: list[tuple[str, Callable[[], Any]]] = []
     for name, value in fields.items():
         if type(value) in {dict, list}:
             build = _builder(value)
             if build is None:
-                return fields, None
+                return None
             fresh.append((name, build))
         elif type(value) not in {str, bytes, int, float, bool, type(None)}:
-            return fields, None
-    return fields, fresh
+            return None
+    return fresh
 
 
 def _builder(value: Any) -> Callable[[], Any] | None:
     if not value:
-        return type(value)
+        return dict if type(value) is dict else list
     try:
-        content = marshal.dumps(value, _MARSHAL_VERSION)
-    except ValueError:
+        packed = ormsgpack.packb(value, option=_EXACTLY)
+    except (ormsgpack.MsgpackEncodeError, TypeError):
         return None
-    return lambda: marshal.loads(content)  # noqa: S302 — bytes that this process wrote a moment ago
+    return lambda: ormsgpack.unpackb(packed)

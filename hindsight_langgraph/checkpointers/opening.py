@@ -26,7 +26,9 @@ def open_store(url: str, *, prefix: str, timeout_s: float) -> CheckpointStore:
         from hindsight_langgraph.backends.sqlite_checkpoints import SqliteCheckpoints
 
         return SqliteCheckpoints(_file_of(url), timeout_s=timeout_s)
-    raise ConfigError(f"{scheme or 'no scheme'!r} is no checkpoint store; write sqlite:///FILE, redis://HOST:PORT/0 or redis+cluster://…")
+    raise ConfigError(
+        f"{scheme or 'no scheme'!r} is no checkpoint store; write sqlite:///FILE, redis://HOST:PORT/0 or redis+cluster://…"
+    )
 
 
 def _file_of(url: str) -> Path:

@@ -1,16 +1,18 @@
 """Channel values to references, with the objects that they name, and back.
 
 A reference is one letter and what follows it:
-`i` a serialised value itself, when it is short; `v` the digest of one kept as an object; `s` the digests of the few items of a list;
-`l` the digest of a list with more items, kept as a node (see `checkpoint_lists`). `v…` and `l…` are the names of objects as well.
+`i` a serialised value itself, when it is short; `v` the digest of one kept as an object; `s` the digests of a list's few items;
+`l` the digest of a list with more items, kept as a node (see `checkpoint_lists`); `m` the keys of a mapping that holds such
+lists, serialised, and a reference for each of its values. `v…` and `l…` are the names of objects as well.
 A serialised value is the type that the serializer gave, a zero byte, and its bytes.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
@@ -23,6 +25,7 @@ from hindsight_langgraph.errors import StoreCorrupt, StoreRejected
 _SHORT_VALUE = 48
 """Bytes of a serialised value that are no more than naming it would cost."""
 _SHORT_LIST = 8
+_LENGTH = struct.Struct(">I")
 _CACHE_BYTES = 32 * 1024 * 1024
 """Each of the caches of one serializer: values, and lists."""
 
@@ -59,7 +62,7 @@ class ListState:
     @property
     def weight(self) -> int:
         """Roughly the bytes that it holds."""
-        return 64 * len(self.recipes) + (len(self.print.content) if self.print else 0)
+        return 64 * len(self.recipes) + (len(self.print) if self.print else 0)
 
 
 class ValueCodec:
@@ -110,10 +113,15 @@ class ValueCodec:
         """
         if worth_itemising(value):
             return self._encode_list(thread, value, out, base)
+        if _holds_lists(value):
+            refs = [self.encode(thread, inner, out) for inner in value.values()]
+            return b"m" + _join([self.dumps(list(value)), *refs])
         typed = self.dumps(value)
         if len(typed) <= _SHORT_VALUE:
             return b"i" + typed
-        return b"v" + self._add(typed, out)
+        key = b"v" + value_digest(typed)
+        out.objects[key] = typed
+        return key
 
     def keep(self, ref: bytes, out: Outgoing) -> bytes:
         """A reference that is used again: what it names has to be there."""
@@ -132,11 +140,6 @@ class ValueCodec:
         for key, body in out.objects.items():
             if key[:1] == b"v":
                 self._values.put((thread, key), body, len(body))
-
-    def _add(self, typed: bytes, out: Outgoing) -> bytes:
-        digest = value_digest(typed)
-        out.objects[b"v" + digest] = typed
-        return digest
 
     def _encode_list(self, thread: str, items: list[Any], out: Outgoing, base: bytes | None) -> bytes:
         known = self._known(thread, base)
@@ -241,6 +244,9 @@ class ValueReader:
             return state.build()
         if kind == b"v":
             return self._codec.loads(self._body(ref))
+        if kind == b"m":
+            keys, *values = _split(rest)
+            return dict(zip(self._codec.loads(keys), map(self.decode, values), strict=True))
         raise StoreCorrupt(f"thread {self._thread!r} holds a reference of unknown kind {kind!r}; upgrade langgraph-hindsight")
 
     def _body(self, key: bytes) -> bytes:
@@ -258,7 +264,29 @@ def named(ref: bytes) -> list[bytes]:
     kind = ref[:1]
     if kind == b"s":
         return [b"v" + digest for digest in _pieces(ref[1:])]
+    if kind == b"m":
+        return [name for inner in _split(ref[1:])[1:] for name in named(inner)]
     return [ref] if kind in {b"v", b"l"} else []
+
+
+def _holds_lists(value: object) -> bool:
+    """Whether a value is a plain mapping of which some values are kept item by item."""
+    return type(value) is dict and any(map(worth_itemising, cast("dict[object, object]", value).values()))
+
+
+def _join(parts: Iterable[bytes]) -> bytes:
+    return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+
+def _split(joined: bytes) -> list[bytes]:
+    parts: list[bytes] = []
+    at = 0
+    while at < len(joined):
+        (length,) = _LENGTH.unpack_from(joined, at)
+        at += _LENGTH.size
+        parts.append(joined[at : at + length])
+        at += length
+    return parts
 
 
 def _pieces(refs: bytes) -> Iterator[bytes]:

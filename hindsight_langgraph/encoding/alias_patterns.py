@@ -112,13 +112,13 @@ def stated_aliases(text: str) -> list[tuple[str, str]]:
         found.extend((match["name"].strip(), _alias(match)) for match in pattern.finditer(text) if _abbreviates(match))
     for pattern in _PRONOUN_ENGLISH:
         for match in pattern.finditer(text):
-            name = last_name(text[: match.start()])
+            name = last_name(text[max(0, match.start() - 200) : match.start()])
             if name:
                 found.append((name, _alias(match)))
     for pattern in _PAIR_CHINESE:
         found.extend((_person(match["name"]), _person(match["alias"])) for match in pattern.finditer(text))
     for match in _PRONOUN_CHINESE.finditer(text):
-        name = last_name(text[: match.start()])
+        name = last_name(text[max(0, match.start() - 200) : match.start()])
         if name:
             found.append((name, match["alias"]))
     return [(name, alias) for name, alias in dict.fromkeys(found) if _is_pair(name, alias)]

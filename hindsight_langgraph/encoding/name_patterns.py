@@ -108,7 +108,7 @@ def _english(text: str) -> Iterator[tuple[int, str]]:
     for match in _CAPITALS.finditer(text):
         at, name = match.start(), match[0]
         words = name.split()
-        initial = bool(_SENTENCE_START.search(text, 0, at)) or at == 0
+        initial = at == 0 or bool(_SENTENCE_START.search(text[max(0, at - 6) : at]))
         while words and _plain(words[0]) in NO_NAME and not (len(words) > 2 and _plain(words[0]) == "the"):
             at += len(words[0]) + 1
             words = words[1:]

@@ -232,7 +232,8 @@ def read_holiday(found: Found) -> Interval | None:
     options = [day for shift in (-1, 0, 1) if (day := holiday_in(name, found.today.year + shift))]
     past = found.past
     before, after = [d for d in options if d < found.today], [d for d in options if d >= found.today]
-    if past and before and (found.today - max(before)).days < 90:
+    recent = (found.today - max(before)).days if before else 1_000
+    if (past and recent < 90) or (past is None and recent < 30):
         return cal.one_day(max(before))
     return cal.one_day(min(after)) if after else None
 
@@ -254,6 +255,7 @@ def holiday_in(name: str, year: int) -> date | None:
         "双十一": (11, 11),
         "双11": (11, 11),
         "双十二": (12, 12),
+        "万圣": (10, 31),
         "平安夜": (12, 24),
         "圣诞": (12, 25),
         "跨年": (12, 31),

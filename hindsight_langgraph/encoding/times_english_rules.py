@@ -273,7 +273,8 @@ def read_holiday(found: Found) -> Interval | None:
         return None
     if found["year"]:
         return cal.one_day(options[0])
-    if found["which"] in {"last", "this past"} or found.past:
+    just_gone = any(0 < (found.today - day).days < 30 for day in options)
+    if found["which"] in {"last", "this past"} or found.past or (just_gone and found.past is None and not found["which"]):
         options = [day for day in options if day < found.today]
         return cal.one_day(max(options))
     return cal.one_day(min(day for day in options if day >= found.today))

@@ -117,7 +117,9 @@ RECURRING: Final = re.compile(
     rf"|\b(?:the|on)\s+(?:{_WORD_ORDINAL}|last|\d{{1,2}}(?:st|nd|rd|th))\s+(?:{WEEKDAY}|working day|business day|day)?\s*"
     r"of\s+(?:the|each|every)\s+(?:month|quarter|week|year)\b"
     rf"|\b(?:always|usually|normally|typically)\b[^.;!?]{{0,40}}\b(?:on|at)\s+(?:{WEEKDAY}|\d{{1,2}}(?::\d\d)?)"
-    rf"|\b{WEEKDAY}\s+(?:to|through|-|–)\s+{WEEKDAY}\b",
+    rf"|(?<!next )(?<!last )(?<!this )\b{WEEKDAY}\s+is\s+(?:always\s+|usually\s+)?(?:my|our|the|his|her|their)\s+"
+    rf"(?!last|first|final|big)(?:[a-z]+\s+)?(?:day|night|evening)\b"
+    r"|\bmonday\s+(?:to|through|-|–)\s+(?:thurs|fri|satur|sun)day\b",
     re.IGNORECASE,
 )
 

@@ -9,6 +9,7 @@ from hindsight_langgraph import keys
 from hindsight_langgraph.consolidation.activity import IDLE_QUEUE, note_activity
 from hindsight_langgraph.consolidation.light import LightReport, light_pass
 from hindsight_langgraph.errors import ModelError, StoreError
+from hindsight_langgraph.flows.recalling import accounts_of
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.writing import write_pending
 from hindsight_langgraph.ops import (
@@ -149,7 +150,8 @@ def forget(ids: Sequence[str], *, scope: Scope, now: datetime) -> Plan[int]:
 
 def erase(scope: Scope, *, timeout_s: float) -> Plan[Erased]:
     """Remove everything of an owner from both stores (SPEC G8)."""
-    yield from ask(Settle(owner=scope.owner, timeout_s=timeout_s))  # a write under way would come back after the erasure
+    for owner in (scope.owner, accounts_of(scope)):
+        yield from ask(Settle(owner=owner, timeout_s=timeout_s))  # what is under way would come back after the erasure
     where = Where(owners=(scope.owner,))
     live = yield from ask(DeleteUnits(where=where))
     cold = yield from ask(DeleteUnits(where=where, collection="cold"))

@@ -14,7 +14,7 @@ from hindsight_langgraph.encoding.learned import read_learned
 from hindsight_langgraph.errors import ModelError, StoreError, StoreUnavailable
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.writing import write_pending
-from hindsight_langgraph.ops import AppendLog, FetchUnits, Later, LogEntry, ReadLog, ReviseUnits, Settle, Where
+from hindsight_langgraph.ops import AppendLog, FetchUnits, Later, LogEntry, ReadLog, ReviseUnits, Settle, StaleEmbeddings, Where
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.recall.pipeline import recall_units
 from hindsight_langgraph.recall.recollection import Cues, Query, Recollection
@@ -49,10 +49,11 @@ def recall(
         if settings.strict:
             raise
         return nothing_recalled(query, now=now, as_of=as_of, reason=str(error))
-    found = found.model_copy(update={"degraded": (*degraded, *found.degraded)})
-    if settings.strict and found.degraded:
-        raise StoreUnavailable(f"recall is degraded: {'; '.join(found.degraded)}")
-    yield from ask(Later(owner=f"{scope.owner}\0log", plan=lambda: _account(found, scope=scope, now=now)))
+    stale = yield from ask(StaleEmbeddings())
+    found = found.model_copy(update={"degraded": (*degraded, *found.degraded, *([stale] if stale else []))})
+    if settings.strict and (missing := [reason for reason in found.degraded if reason != stale]):
+        raise StoreUnavailable(f"recall is degraded: {'; '.join(missing)}")
+    yield from ask(Later(owner=accounts_of(scope), plan=lambda: _account(found, scope=scope, now=now)))
     return found
 
 
@@ -85,6 +86,11 @@ def _catch_up(scope: Scope, *, now: datetime, settings: FlowSettings) -> Plan[tu
         yield from write_pending(scope, now=now, settings=settings)
     assert isinstance(session, list)
     return [decode_turn(entry.body) for entry in reversed(session)], ()
+
+
+def accounts_of(scope: Scope) -> str:
+    """The name under which accounts of recalls are settled: apart from writes, which a recall waits for."""
+    return f"{scope.owner}\0accounts"
 
 
 def _account(found: Recollection, *, scope: Scope, now: datetime) -> Plan[None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,7 +11,7 @@ from hindsight_langgraph import lexical
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.ops import Probe, SearchUnits, Where
 from hindsight_langgraph.recall.recollection import Cues, Route
-from hindsight_langgraph.records import Hit, Kind, MemoryUnit, Record, Region, Scope, Status, Turn
+from hindsight_langgraph.records import Hit, Kind, MemoryUnit, Region, Scope, Status, Turn
 
 RANKED: Final = ("dense", "text", "context")
 """Channels whose score says how well a unit fits; the others say only that it belongs."""
@@ -20,7 +20,8 @@ DAY_SLACK: Final = timedelta(days=3)
 """People misremember days: a time cue reaches this far to either side."""
 
 
-class Candidate(Record):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
     """A unit with what each channel said of it."""
 
     unit: MemoryUnit
@@ -30,7 +31,7 @@ class Candidate(Record):
 
 def statuses(cues: Cues, *, as_of: datetime | None) -> tuple[Status, ...]:
     """The statuses worth reading: superseded ones only where they may answer."""
-    return (Status.ACTIVE, Status.SUPERSEDED) if cues.history or as_of is not None or cues.times else (Status.ACTIVE,)
+    return (Status.ACTIVE, Status.SUPERSEDED) if cues.backward or as_of is not None else (Status.ACTIVE,)
 
 
 def build_probes(

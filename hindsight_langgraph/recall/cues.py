@@ -13,6 +13,8 @@ from hindsight_langgraph.recall.recollection import Cues, Query, Question
 
 DISTANT: Final = timedelta(days=90)
 """From this age on a unit may be in cold storage (SPEC F7)."""
+BACKWARD: Final = (Question.WHEN, Question.EARLIEST, Question.BEFORE)
+"""Questions that what was superseded may answer."""
 
 
 def read_cues(query: Query, *, now: datetime, timezone: str = "UTC", aliases: AliasTable | None = None) -> Cues:
@@ -21,13 +23,16 @@ def read_cues(query: Query, *, now: datetime, timezone: str = "UTC", aliases: Al
     known = aliases or AliasTable()
     named = (*(known.resolve(name) for name in query.entities), *find_entities(words, known))
     times = find_times(words, at=now, timezone=timezone)
+    question = next((kind for kind, pattern in phrases.QUESTIONS if pattern.search(words)), Question.STATE)
+    history, past = bool(phrases.HISTORY.search(words)), bool(phrases.PAST.search(words)) or any(t.end <= now for t in times)
     return Cues(
         text=text,
         entities=tuple(dict.fromkeys(named)),
         times=times,
         topics=tuple(dict.fromkeys(lexical.terms(text))),
-        question=next((kind for kind, pattern in phrases.QUESTIONS if pattern.search(words)), Question.STATE),
-        history=bool(phrases.HISTORY.search(words)),
-        past=bool(phrases.PAST.search(words)) or any(time.end <= now for time in times),
+        question=question,
+        history=history,
+        past=past,
+        backward=history or question in BACKWARD or any(t.end <= now for t in times),
         distant=bool(phrases.DISTANT.search(words)) or any(time.end < now - DISTANT for time in times),
     )

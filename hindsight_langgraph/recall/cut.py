@@ -29,7 +29,7 @@ def select(kept: Sequence[Kept], config: RecallConfig, *, limit: int) -> tuple[l
     """The `limit` best that do not repeat each other, up to the dynamic cut; the rest with the reason."""
     varied, repeats, rest = _varied(kept, most=max(limit, config.cut_max))
     stay = min(cut_rank([k.scored.score for k in varied], config) if config.dynamic_cut else len(varied), limit)
-    below = [_dropped(k, Stage.CUT, f"below the cut at {stay}") for k in (*varied[stay:], *rest)]
+    below = [dropped(k, Stage.CUT, f"below the cut at {stay}") for k in (*varied[stay:], *rest)]
     return varied[:stay], [*repeats, *below]
 
 
@@ -43,7 +43,7 @@ def _varied(kept: Sequence[Kept], *, most: int) -> tuple[list[Kept], list[Droppe
             return varied, repeats, kept[place:]
         words = frozenset(lexical.terms(candidate.unit.content))
         if any(standing is candidate.standing and _overlap(words, other) >= SAME_TEXT for other, standing in seen):
-            repeats.append(_dropped(candidate, Stage.REPEAT, "says the same as a better one"))
+            repeats.append(dropped(candidate, Stage.REPEAT, "says the same as a better one"))
         else:
             varied.append(candidate)
             seen.append((words, candidate.standing))
@@ -54,5 +54,6 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / len(one | other) if one | other else 0.0
 
 
-def _dropped(candidate: Kept, stage: Stage, reason: str) -> Dropped:
+def dropped(candidate: Kept, stage: Stage, reason: str) -> Dropped:
+    """The record of a candidate that is not recalled."""
     return Dropped(unit=candidate.unit, score=candidate.scored.score, terms=candidate.scored.terms, stage=stage, reason=reason)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from hindsight_langgraph.config import RecallConfig
+from hindsight_langgraph.recall import phrases
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Stage, Standing
 from hindsight_langgraph.recall.score import Scored
-from hindsight_langgraph.records import CausalRole, MemoryUnit, Record, Scope, Status
+from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Scope, Status
 
+_WORD = re.compile(r"\w+")
+RETRACTION_TAG: Final = "retraction"
+"""What writing tags such a unit with."""
 MIN_CONFIDENCE: Final = 0.1
 """SPEC C9 keeps confidence at 0.1 or above; a unit at the floor has been corrected away."""
 
 
-class Kept(Record):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Kept:
     """A candidate that may be recalled, with whether it still holds."""
 
     scored: Scored
@@ -31,12 +38,44 @@ class Kept(Record):
 def standing_at(unit: MemoryUnit, moment: datetime) -> Standing | None:
     """Whether a unit holds, is history, or was not known yet (None) at a moment.
 
-    A superseded unit without an end of validity ended when it was last changed.
+    A superseded unit ended when what replaced it took effect, and no later than it was marked: an announced change counts at once.
     """
     if unit.moment > moment:
         return None
-    ended = unit.valid_to or (unit.updated_at if unit.status is Status.SUPERSEDED else None)
-    return Standing.HISTORY if ended is not None and ended <= moment else Standing.CURRENT
+    ends = [unit.valid_to] if unit.valid_to is not None else []
+    ends += [unit.updated_at] if unit.status is Status.SUPERSEDED else []
+    return Standing.HISTORY if any(end <= moment for end in ends) else Standing.CURRENT
+
+
+def overtaken(units: Sequence[MemoryUnit]) -> frozenset[str]:
+    """Ids of units that a later one of the same subject speaks over, though nobody marked them superseded.
+
+    The later one names the same attribute, maybe among others ("status and quantity" after "quantity"), with another value.
+    """
+    told = [unit for unit in units if unit.triple is not None and not unit.triple.multi_valued and not unit.triple.negated]
+    by_subject: dict[str, list[MemoryUnit]] = {}
+    for unit in told:
+        by_subject.setdefault(_subject(unit), []).append(unit)
+    return frozenset(
+        old.id for kin in by_subject.values() for old in kin for new in kin if new.moment > old.moment and _speaks_over(new, old)
+    )
+
+
+def takes_back(unit: MemoryUnit) -> bool:
+    """Whether a unit only withdraws something or asks to forget it: it says nothing that holds, and repeats what must not be told."""
+    return RETRACTION_TAG in unit.tags or (unit.kind is Kind.CORRECTION and bool(phrases.RETRACTION.search(unit.content)))
+
+
+def _subject(unit: MemoryUnit) -> str:
+    assert unit.triple is not None
+    return unit.triple.subject.casefold()
+
+
+def _speaks_over(new: MemoryUnit, old: MemoryUnit) -> bool:
+    if new.triple is None or old.triple is None or new.status is Status.SUPERSEDED:
+        return False
+    ours, theirs = (set(_WORD.findall(unit.attribute.casefold())) for unit in (new.triple, old.triple))
+    return bool(theirs) and theirs <= ours and new.triple.value.casefold() != old.triple.value.casefold()
 
 
 def sift(
@@ -56,30 +95,29 @@ def sift(
     moment = as_of or now
     kept: list[Kept] = []
     dropped: list[Dropped] = []
-    sharing = [s for s in scored if s.terms["entity"] > 0] if cues.entities else []
+    spoken_over = overtaken([s.unit for s in scored])
+    sharing = any(s.terms["entity"] > 0 for s in scored) and config.entity_filter
     for candidate in scored:
         standing = _standing(candidate.unit, moment, now=now, as_of=as_of)
         reason = (
             _forbidden(candidate.unit, scope=scope, forgotten=forgotten)
             or _out_of_time(standing, cues)
-            or _unfit(candidate, cues, sharing=bool(sharing), scope=scope)
+            or _unfit(candidate, cues, sharing=sharing, scope=scope)
         )
         if reason:
             dropped.append(_dropped(candidate, reason))
         else:
-            kept.append(
-                Kept(
-                    scored=_discounted(candidate, scope, config),
-                    standing=standing or Standing.CURRENT,
-                    why=_reasons(candidate, standing),
-                )
-            )
+            shown = Standing.HISTORY if candidate.unit.id in spoken_over else standing or Standing.CURRENT
+            kept.append(Kept(scored=_discounted(candidate, scope, config), standing=shown, why=_reasons(candidate, shown)))
     return sorted(kept, key=lambda k: -k.scored.score), dropped
 
 
 def _standing(unit: MemoryUnit, moment: datetime, *, now: datetime, as_of: datetime | None) -> Standing | None:
-    # a message clock ahead of ours makes no unit unknown; only a question about an earlier moment does
-    return standing_at(unit, moment) if as_of is not None else standing_at(unit, max(now, unit.moment))
+    if as_of is not None:
+        return standing_at(unit, moment)
+    if unit.status is Status.SUPERSEDED:  # whenever the change takes effect, nobody wants the old plan told as the present one
+        return Standing.HISTORY
+    return standing_at(unit, max(now, unit.moment))  # a message clock ahead of ours makes no unit unknown
 
 
 def _forbidden(unit: MemoryUnit, *, scope: Scope, forgotten: frozenset[str]) -> str:
@@ -93,7 +131,7 @@ def _forbidden(unit: MemoryUnit, *, scope: Scope, forgotten: frozenset[str]) -> 
 def _out_of_time(standing: Standing | None, cues: Cues) -> str:
     if standing is None:
         return "not known at that moment"
-    if standing is Standing.HISTORY and not cues.history:
+    if standing is Standing.HISTORY and not cues.backward:
         return "superseded or expired"
     return ""
 
@@ -104,6 +142,8 @@ def _unfit(candidate: Scored, cues: Cues, *, sharing: bool, scope: Scope) -> str
         return "judged to be noise"
     if unit.confidence < MIN_CONFIDENCE:
         return "confidence below the floor"
+    if takes_back(unit) and not cues.history:
+        return "only takes something back"
     if scope.domain and unit.domain and unit.domain != scope.domain:
         return f"of another domain: {unit.domain}"
     if sharing and unit.entities and not candidate.terms["entity"]:
@@ -116,7 +156,7 @@ def _unfit(candidate: Scored, cues: Cues, *, sharing: bool, scope: Scope) -> str
 def _discounted(candidate: Scored, scope: Scope, config: RecallConfig) -> Scored:
     if scope.domain is None and candidate.unit.domain:
         factor = config.foreign_domain_factor
-        return candidate.model_copy(update={"score": candidate.score * factor, "terms": candidate.terms | {"domain": factor}})
+        return replace(candidate, score=candidate.score * factor, terms=candidate.terms | {"domain": factor})
     return candidate
 
 

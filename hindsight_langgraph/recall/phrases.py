@@ -72,7 +72,7 @@ QUESTIONS: Final[tuple[tuple[Question, re.Pattern[str]], ...]] = (
     (
         Question.WHEN,
         _any(
-            r"when / what (?:day|date|time|month|year) / which (?:day|date|month|year) / how long",
+            r"when / what (?:day|date|time|month|year) / which (?:day|date|week|month|year|morning|evening|night) / how long",
             r"什么时候 / 几[号月点时] / 哪[天年月] / 何时 / 多久 / 星期几 / 周几",
         ),
     ),
@@ -131,3 +131,13 @@ REGIONS: Final[dict[Region, tuple[re.Pattern[str], ...]]] = {
     ),
 }
 """The signals of each region (SPEC D2); every pattern that matches counts once."""
+HOW_MANY: Final = _any(
+    r"how (?:many|much|big|long|large|tall|far|old|often|high|low)", r"多少 / 几[个天斤次人台份块元] / 多[大久长高远重贵]"
+)
+WHO: Final = _any(r"who(?:m|se)? / which (?:person|colleague)", r"谁 / 哪位")
+RETRACTION: Final = _any(
+    r"withdr[ae]w\w* / took back / takes back / taken back / retract\w* / (?:asked|asks|wants|wanted) to forget / forget (?:about|that|what)"
+    r" / (?:asked|asks|wants|wanted) .{0,40}\b(?:deleted?|removed?|forgotten) / disregard\w* / was a (?:joke|rumou?r|mistake)",
+    r"撤回 / 收回 / 忘掉 / 忘了(?:吧|它) / 要求(?:忘记|删除|删掉|不再提) / 别再提 / 不要再提 / 作废 / 是谣言 / 不算数",
+)
+"""Marks a unit that only takes something back or asks to forget it."""

@@ -12,12 +12,14 @@ from hindsight_langgraph.errors import CallError, HindsightError, ModelError, St
 from hindsight_langgraph.ops import Embed, Probe, SearchUnits
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
-from hindsight_langgraph.recall import channels, cues, cut, digest, inject, score
+from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
+from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.tokens import estimate_tokens
-from hindsight_langgraph.records import Hit, Scope, Turn
+from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Turn
+from hindsight_langgraph.similarity import COSINE_FLOORS
 
 Vector = tuple[float, ...]
 
@@ -29,6 +31,8 @@ class RecallTools:
     counter: TokenCounter = estimate_tokens
     aliases: AliasTable = field(default_factory=AliasTable)
     """The user's entity aliases."""
+    abstention: AbstentionHead | None = None
+    """Tells when nothing found is an answer; None leaves it to the rules."""
     head: RouteHead | None = None
     """Classifies queries by region; None leaves it to the rules."""
     cosine_floor: float = 0.0
@@ -37,6 +41,16 @@ class RecallTools:
     """False when no embedding model is to be asked; then words alone find."""
     forgotten: frozenset[str] = frozenset()
     """Ids of units or turns that were forgotten on request."""
+
+
+def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens) -> RecallTools:
+    """The tools that ship for an embedding space; where none do, the rules decide."""
+    return RecallTools(
+        counter=counter,
+        head=route_head.shipped_head(space.model),
+        abstention=abstain.shipped_head(space.model),
+        cosine_floor=COSINE_FLOORS.get(space.model, 0.0),
+    )
 
 
 def recall_units(
@@ -79,9 +93,11 @@ def recall_units(
         channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
     )
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
-    chosen, below = cut.select(kept, config, limit=config.max_items)
+    abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""
+    chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items)
+    below += [cut.dropped(k, Stage.ABSTAIN, abstained) for k in kept if abstained]
     recollection = Recollection(
-        query=query, at=now, as_of=as_of, cues=read, route=way, items=tuple(_item(k) for k in chosen), dropped=(*dropped, *below), degraded=(*degraded, *more)
+        query=query, at=now, as_of=as_of, cues=read, route=way, items=tuple(_item(k) for k in chosen), dropped=(*dropped, *below), abstained=abstained, degraded=(*degraded, *more)
     )  # fmt: skip
     return write_out(recollection, config=config, counter=tools.counter)
 

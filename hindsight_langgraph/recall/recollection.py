@@ -79,6 +79,8 @@ class Cues(Record):
     """True when it asks for what used to be: superseded units may answer."""
     past: bool = False
     """True when it refers to something past, so that episodes are likely (SPEC D2)."""
+    backward: bool = False
+    """True when its answer may lie in what has been superseded since: it asks when something was, or about a past time."""
     distant: bool = False
     """True when it asks for the distant past, so that cold storage is searched too (SPEC D14)."""
 
@@ -117,6 +119,7 @@ class Stage(StrEnum):
     """Where a candidate was dropped."""
 
     FILTER = "filter"
+    ABSTAIN = "abstain"
     REPEAT = "repeat"
     CUT = "cut"
     BUDGET = "budget"
@@ -178,7 +181,7 @@ class Recollection(Record):
     @property
     def ranking(self) -> tuple[MemoryUnit, ...]:
         """Every unit that may be recalled, best first: the chosen ones, then those below the cut or over the budget."""
-        rest = sorted((d for d in self.dropped if d.stage in (Stage.CUT, Stage.BUDGET)), key=lambda d: -d.score)
+        rest = sorted((d for d in self.dropped if d.stage in (Stage.ABSTAIN, Stage.CUT, Stage.BUDGET)), key=lambda d: -d.score)
         return (*self.units, *(d.unit for d in rest))
 
     def explain(self) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 from hindsight_langgraph import lexical
 from hindsight_langgraph.recall.channels import DAY_SLACK, RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
+from hindsight_langgraph.recall.naming import is_rival, mentions, named_things
 from hindsight_langgraph.recall.recollection import Cues, Question, Route
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Precision, Status, Tier, TimeAnchor
 
@@ -29,6 +30,7 @@ ADJACENT_S, NEARBY_S = 90.0, 210.0
 TELLING: Final = 3
 """How many of a conversation's best candidates speak for it."""
 
+_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -49,7 +51,9 @@ def describe(
         channel: _fits([c.channels.get(channel) for c in candidates], floor=cosine_floor if channel == "dense" else 0.0)
         for channel in RANKED
     }
-    names = _speakers_named(candidates, cues)
+    speakers = _speakers_named(candidates, cues)
+    things = frozenset(entity for c in candidates for entity in c.unit.entities)
+    named = named_things(cues.text, (c.unit for c in candidates), known=cues.entities)
     described: list[Terms] = []
     for position, candidate in enumerate(candidates):
         unit, raw = candidate.unit, candidate.channels
@@ -58,9 +62,10 @@ def describe(
             | {
                 "cosine": raw.get("dense", 0.0),
                 "session": raw.get("session", 0.0),
-                "speaker": float(unit.speaker_name in names),
+                "speaker": float(unit.speaker_name in speakers),
                 "date": max((time_match(unit, time) for time in cues.times), default=0.0),
-                "entity": _entity_share(unit, cues),
+                "entity": _entity_share(unit, named),
+                "rival": float(is_rival(unit, named, things)),
                 "region": route.scores.get(unit.region, 0.0),
                 "recency": decay(unit.moment, now, per_day=decay_per_day),
                 "importance": unit.importance,
@@ -71,6 +76,10 @@ def describe(
                 "outcome": float(unit.episode is not None and bool(unit.episode.outcome)),
                 "failure": coverage(unit, cues) if unit.episode is not None and unit.episode.success is False else 0.0,
                 "chain": chain_fit(unit, cues, candidates),
+                "dated": float(cues.question is Question.WHEN and _tells_time(unit)),
+                "past": float(unit.status is Status.SUPERSEDED),
+                "decided": float(unit.kind in (Kind.DECISION, Kind.TASK_STATE, Kind.EPISODE)),
+                "alias": float(unit.kind is Kind.ENTITY),
             }
         )
     return described
@@ -158,6 +167,10 @@ def _fits(values: Sequence[float | None], *, floor: float) -> list[float]:
     return [missing if fit is None else fit for fit in fits]
 
 
+def _tells_time(unit: MemoryUnit) -> bool:
+    return unit.anchor is not None or bool(_DIGIT.search(unit.content))
+
+
 def _speakers_named(candidates: Sequence[Candidate], cues: Cues) -> set[str]:
     words = {word.lower() for word in _WORD.findall(cues.text)}
     names = {c.unit.speaker_name for c in candidates if c.unit.speaker_name}
@@ -165,11 +178,11 @@ def _speakers_named(candidates: Sequence[Candidate], cues: Cues) -> set[str]:
     return named if len(named) == 1 else set()
 
 
-def _entity_share(unit: MemoryUnit, cues: Cues) -> float:
-    if not cues.entities:
+def _entity_share(unit: MemoryUnit, named: frozenset[str]) -> float:
+    if not named:
         return 0.0
     text = unit.content.lower()
-    return sum(entity in unit.entities or entity in text for entity in cues.entities) / len(cues.entities)
+    return sum(thing in unit.entities or mentions(text, thing) for thing in named) / len(named)
 
 
 def coverage(unit: MemoryUnit, cues: Cues) -> float:

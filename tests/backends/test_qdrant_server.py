@@ -134,6 +134,16 @@ async def test_the_collection_is_made_for_tenants(server: StandIn, ask: Asker) -
     assert server.created[name]["hnsw_config"] == {"m": 0, "payload_m": 16, "ef_construct": 100}
 
 
+async def test_a_collection_that_somebody_dropped_is_made_again_after_one_failure(server: StandIn, ask: Asker) -> None:
+    await ask.put(indexed(1))
+    server.local.delete_collection("hindsight.live.8.small=2Fmodel-8")
+    server.indexes.clear()
+    with pytest.raises(StoreRejected, match="404"):
+        await ask(CountUnits(where=of()))
+    await ask.put(indexed(2))
+    assert await ask(CountUnits(where=of(), by="kind")) == {"fact": 1}
+
+
 def test_ten_stores_that_open_an_empty_server_at_once_all_work(server: StandIn) -> None:
     stores = [QdrantLongTermStore(server.url, SPACE, timeout_s=10.0) for _ in range(10)]
     failures: list[BaseException] = []

@@ -17,6 +17,7 @@ from hindsight_langgraph.lexical import context_text, document_vector, index_tex
 from hindsight_langgraph.ops import LongTermOp, PutUnits, Where
 from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, Kind, MemoryUnit, Region
 from tests.qdrant_stand_in import StandIn, standing_in
+from tests.templates import prepare_edge
 
 Reply = TypeVar("Reply")
 Store = EdgeLongTermStore | QdrantLongTermStore
@@ -98,6 +99,7 @@ class Bench:
 
     def store(self, space: EmbeddingSpace = SPACE) -> Store:
         if self.backend == "edge":
+            prepare_edge(self.path, SPACE)
             return EdgeLongTermStore(self.path, space)
         url = os.environ["QDRANT_URL"] if self.stand_in is None else self.stand_in.url
         return QdrantLongTermStore(url, space, prefix=self.prefix, timeout_s=10.0)

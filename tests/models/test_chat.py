@@ -99,7 +99,7 @@ def stand_in() -> Iterator[tuple[StandIn, str]]:
             except (BrokenPipeError, ConnectionResetError):
                 return
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named by http.server
+        def log_message(self, format: str, *args: object) -> None:
             return
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -1,0 +1,81 @@
+"""When does recall hold its tongue? Leave-one-dialogue-out over the probes of the labelled dialogues.
+
+    python -m benchmarks.abstention --gold GOLD [--cache DIR] [--save PATH]
+
+Each answerable probe is asked twice, once with its answer hidden from the store: that gives as many hard unanswerable questions.
+`--save` writes the head fitted on everything, which is what ships.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.bench_memory import BenchMemory
+from benchmarks.gold import dialogue_paths, recall_probes
+from benchmarks.vectors import MODEL, CachedEmbedder
+from hindsight_langgraph.config import RecallConfig
+from hindsight_langgraph.recall.evidence import evidence
+from hindsight_langgraph.recall.pipeline import RecallTools
+from hindsight_langgraph.recall.recollection import Item, Recollection
+from hindsight_langgraph.recall.route_head import shipped_head
+from hindsight_langgraph.similarity import COSINE_FLOORS
+from hindsight_langgraph.training.abstention import Trial, held_out, train_abstention
+
+FLOOR = COSINE_FLOORS[MODEL]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--gold", type=Path, required=True)
+    options.add_argument("--cache", type=Path, default=Path(".cache"))
+    options.add_argument("--save", type=Path)
+    given = options.parse_args()
+    trials = list(collect(given.gold, CachedEmbedder(given.cache)))
+    withdrawn = [trial for trial in trials if not trial.evidence]
+    judged = [trial for trial in trials if trial.evidence]
+    held = held_out(judged, model=MODEL, cosine_floor=FLOOR)
+    head = train_abstention(judged, model=MODEL, cosine_floor=FLOOR)
+    asked = [(trial.answerable, odds) for trial, odds in held if trial.asked] + [
+        (t.answerable, 0.0) for t in withdrawn if t.asked
+    ]
+    print(
+        json.dumps(_report(asked, head.threshold) | {"by_rule": sum(t.asked for t in withdrawn), "trials": len(trials)}, indent=1)
+    )
+    if given.save:
+        head.save(given.save)
+
+
+def collect(gold: Path, embedder: CachedEmbedder) -> Iterator[Trial]:
+    """The evidence of every probe, asked as it is and with its answer hidden; empty evidence where a rule abstains already."""
+    tools = RecallTools(head=shipped_head(MODEL), cosine_floor=FLOOR)
+    for path in dialogue_paths(gold):
+        with BenchMemory("gold", embedder) as memory:
+            for outcome in recall_probes(
+                path, memory, config=RecallConfig(dynamic_cut=False), tools=tools, supersession="match", hiding=True
+            ):
+                probe = outcome.probe
+                answerable = bool(probe.expected) and not outcome.hidden
+                yield Trial(group=path.stem, evidence=_evidence(outcome.found), answerable=answerable, asked=not outcome.hidden)
+
+
+def _evidence(found: Recollection) -> dict[str, float]:
+    ranked = [Item(unit=d.unit, score=d.score, terms=d.terms) for d in found.dropped if d.stage in ("cut", "budget")]
+    items = [*found.items, *sorted(ranked, key=lambda item: -item.score)]
+    return evidence(items, found.cues, found.route, cosine_floor=FLOOR) if items and not found.abstained else {}
+
+
+def _report(asked: list[tuple[bool, float]], threshold: float) -> dict[str, float]:
+    yes, no = [odds for answerable, odds in asked if answerable], [odds for answerable, odds in asked if not answerable]
+    pairs = [(a > b) + 0.5 * (a == b) for a in yes for b in no]
+    return {
+        "abstain": round(sum(odds < threshold for odds in no) / len(no), 4),
+        "refused": round(sum(odds < threshold for odds in yes) / len(yes), 4),
+        "auc": round(sum(pairs) / len(pairs), 4),
+    }
+
+
+if __name__ == "__main__":
+    main()

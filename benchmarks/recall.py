@@ -1,0 +1,90 @@
+"""Quality of recall on public sets and on the labelled probes, through the real store and the real plan.
+
+    python -m benchmarks.recall --data DATA --gold GOLD [--sets locomo,realtalk,beam,memdaily,gold] [--cache DIR] [--out FILE]
+
+One object a set (`locomo`, `locomo_tune` for conversations 0 to 4, `locomo_report` for 5 to 9, `realtalk`, `beam`, `memdaily`), each with
+`linear` (the weighted sum), `ours` (with the shipped ranker) and the baselines; `gold` with the shares of `benchmarks.gold`.
+LoCoMo is asked without its adversarial category. Every unit is one message; it is searched among its own user's units.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.baselines import Bm25, baselines
+from benchmarks.bench_memory import SPACE, BenchMemory
+from benchmarks.corpora import SETS, Question, Space
+from benchmarks.gold import dialogue_paths, measure, recall_probes
+from benchmarks.metrics import Judgement, judge, summary
+from benchmarks.vectors import CachedEmbedder
+from hindsight_langgraph.config import RecallConfig
+from hindsight_langgraph.recall.pipeline import tools_for
+from hindsight_langgraph.records import Scope
+
+Rows = list[tuple[str, str, Judgement]]
+ADVERSARIAL = "5"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--data", type=Path, required=True)
+    options.add_argument("--gold", type=Path)
+    options.add_argument("--sets", default="locomo,realtalk,beam,memdaily,gold")
+    options.add_argument("--cache", type=Path, default=Path(".cache"))
+    options.add_argument("--out", type=Path)
+    given = options.parse_args()
+    embedder, report = CachedEmbedder(given.cache), dict[str, object]()
+    for name in given.sets.split(","):
+        if name == "gold":
+            report["gold"] = gold(given.gold, embedder)
+        else:
+            report |= public(name, given.data, embedder)
+        print(json.dumps({key: value for key, value in report.items() if key.startswith(name)}, indent=1), flush=True)
+    if given.out:
+        given.out.write_text(json.dumps(report, indent=1) + "\n")
+
+
+def public(name: str, data: Path, embedder: CachedEmbedder) -> dict[str, object]:
+    """The table of one public set, and for LoCoMo those of its two halves."""
+    spaces, rows = list(SETS[name](data)), defaultdict[str, Rows](list)
+    with BenchMemory(name, embedder) as memory:
+        memory.put([unit for space in spaces for unit in space.units])
+        for space in spaces:
+            for method, judged in ask_space(name, space, memory, embedder):
+                rows[method].append(judged)
+    report: dict[str, object] = {name: {method: summary(found) for method, found in rows.items()}}
+    if name == "locomo":
+        first = {space.id for space in spaces[:5]}
+        for half, inside in (("locomo_tune", True), ("locomo_report", False)):
+            report[half] = {m: summary([row for row in found if (row[0] in first) == inside]) for m, found in rows.items()}
+    return report
+
+
+def ask_space(
+    name: str, space: Space, memory: BenchMemory, embedder: CachedEmbedder
+) -> list[tuple[str, tuple[str, str, Judgement]]]:
+    """Every question of a space by every method."""
+    config, tools, rng = RecallConfig(), tools_for(SPACE), random.Random(space.id)
+    session_of = {unit.id: unit.session_id for unit in space.units}
+    ids = [unit.id for unit in space.units]
+    bm25 = Bm25([unit.content for unit in space.units])
+    plain = embedder.documents(f"{name}-plain", [unit.content for unit in space.units])
+    asked = [q for q in space.questions if q.gold and not (name == "locomo" and q.category == ADVERSARIAL)]
+    found: list[tuple[str, tuple[str, str, Judgement]]] = []
+    for question in asked:
+        vector = embedder.queries(name, [question.text])[0]
+        rankings = {
+            m: [ids[i] for i in order] for m, order in baselines(question.text, vector, bm25=bm25, vectors=plain, rng=rng).items()
+        }
+        for method, variant in (("linear", config.model_copy(update={"ranker": False})), ("ours", config)):
+            recollection = memory.recall(
+                question.text, scope=Scope(user_id=space.id), now=question.at, config=variant, tools=tools
+            )
+            rankings[method] = _ids(recollection.ranking)
+        found += [(m, (space.id, question.category, judge(r, question.gold, session_of))) for m, r in rankings.items()]
+    return found
