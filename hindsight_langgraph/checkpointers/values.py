@@ -19,7 +19,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, list_digest, spell_out, splice, value_digest
 from hindsight_langgraph.checkpoint_ops import Objects
 from hindsight_langgraph.checkpointers.cache import Cache
-from hindsight_langgraph.checkpointers.items import Fingerprint, Recipe, fingerprint, worth_itemising
+from hindsight_langgraph.checkpointers.items import Fingerprint, Recipe, fingerprint, make_all, worth_itemising
 from hindsight_langgraph.errors import StoreCorrupt, StoreRejected
 
 _SHORT_VALUE = 48
@@ -57,7 +57,7 @@ class ListState:
 
     def build(self) -> list[Any]:
         """The list, made anew."""
-        return [recipe() for recipe in self.recipes]
+        return make_all(self.recipes)
 
     @property
     def weight(self) -> int:
