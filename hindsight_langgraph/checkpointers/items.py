@@ -124,25 +124,31 @@ class Recipe:
     The first time it is parsed. A message is then remembered by its fields, which makes it some ten times faster than parsing.
     """
 
-    __slots__ = ("_loads", "_typed", "fields")
+    __slots__ = ("_loads", "fields", "typed")
 
     def __init__(self, typed: bytes, loads: Loads) -> None:
-        self._typed = typed
+        self.typed = typed
         self._loads = loads
         self.fields: MessageFields | None = None
 
     def parse(self) -> Any:
         """The item, from its bytes."""
-        item = self._loads(self._typed)
+        item = self._loads(self.typed)
         if type(item) in _MESSAGES:
             self.fields = _fields_of(item)
         return item
 
 
 MessageFields = tuple[
-    type, dict[str, Any], tuple[str, ...], tuple[str, ...], tuple[tuple[str, Callable[[], Any]], ...], frozenset[str], bool
+    type,
+    dict[str, Any],
+    tuple[str, ...],
+    tuple[str, ...],
+    tuple[tuple[str, Callable[[], Any]], ...],
+    frozenset[str],
+    bool,
 ]
-"""Class, values, names of empty dicts, names of empty lists, what builds other changeable values, fields set, has extra fields."""
+"""Class, values, names of empty dicts, of empty lists, what builds other changeable values, fields set, has extra fields."""
 
 
 def make_all(recipes: Sequence[Recipe]) -> list[Any]:
