@@ -99,7 +99,7 @@ def assemble(
 def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:
     redactor = SecretRedactor()
     return WritingTools(
-        heads=load_heads(space),
+        heads=load_heads(space),  # pyright: ignore[reportArgumentType]: a frozen record is hashable
         aliases=AliasTable(),
         redactor=redactor,
         space=space,

@@ -4,6 +4,8 @@ Read by shape, not by class: LangChain messages, OpenAI-style dicts and (role, t
 are joined; images and files become attachments (a description and a reference, never their bytes, SPEC A12).
 """
 
+# Messages of other libraries are read by shape, so that their parts have no known type until they are checked.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
 from __future__ import annotations
 
 import hashlib
@@ -24,6 +26,11 @@ _ROLES: Final = {
     "human": Role.USER, "user": Role.USER, "ai": Role.ASSISTANT, "assistant": Role.ASSISTANT, "aimessagechunk": Role.ASSISTANT,
     "humanmessagechunk": Role.USER, "tool": Role.TOOL, "function": Role.TOOL, "system": Role.SYSTEM, "developer": Role.SYSTEM,
 }  # fmt: skip
+_MOMENTS: Final = ("created_at", "timestamp", "sent_at")
+_READ: Final = ("type", "role", "content", "id", "name", "status", "additional_kwargs", "response_metadata", *_MOMENTS)
+_NO_ATTACHMENT: Final = frozenset({"tool_use", "tool_call", "reasoning", "thinking", "text"})
+Fields = Mapping[str, Any]
+"""What a message or a part of its content says, by name."""
 _DATA_URI = re.compile(
     r"data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/]{16,}(?:\r?\n[A-Za-z0-9+/]{40,})*(?:\r?\n[A-Za-z0-9+/]+(?==))?={0,2}"
 )
@@ -42,43 +49,46 @@ def read_turns(messages: Iterable[Any], *, at: datetime | None = None) -> list[T
     """
     turns: list[Turn] = []
     for place, message in enumerate(messages):
-        turn = message if isinstance(message, Turn) else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "")
+        turn = (
+            message
+            if isinstance(message, Turn)
+            else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "")
+        )
         if turn is not None and turn.id != RECOLLECTION_ID and (turn.text.strip() or turn.attachments):
             turns.append(turn)
     return turns
 
 
 def _read(message: Any, place: int, at: datetime | None, before: str) -> Turn | None:
-    if isinstance(message, Mapping):
-        get = message.get
-    elif isinstance(message, tuple | list) and len(message) == 2:
-        pair = {"role": message[0], "content": message[1]}
-        get = pair.get
-    elif hasattr(message, "content") and hasattr(message, "type"):
-
-        def get(name: str, default: Any = None) -> Any:
-            return getattr(message, name, default)
-    else:
-        raise CallError(
-            f"message {place} is a {type(message).__name__}; expected a LangChain message, a dict with role and content, or a Turn"
-        )
-    name = str(get("role") or get("type") or "").lower()
+    fields = _fields(message, place)
+    name = str(fields.get("role") or fields.get("type") or "").lower()
     role = _ROLES.get(name)
     if role is None:
         if name in {"remove", "chat"}:  # RemoveMessage deletes, ChatMessage has a role of its own that no rule knows
             return None
         raise CallError(f"message {place} has the role {name!r}; expected one of {', '.join(sorted(_ROLES))}")
-    text, attachments = _read_content(get("content"))
-    given = get("id") or ""
+    text, attachments = _read_content(fields.get("content"))
     return Turn(
-        id=str(given) or _derived_id(before, place, role, text),
+        id=str(fields.get("id") or "") or _derived_id(before, place, role, text),
         role=role,
         text=text,
-        at=_moment(get("additional_kwargs"), get("response_metadata"), message if isinstance(message, Mapping) else None) or at,
-        speaker=get("name") if role is Role.USER else None,
-        tool=get("name") if role is Role.TOOL else None,
-        error=get("status") == "error",
+        at=_moment(fields.get("additional_kwargs"), fields.get("response_metadata"), fields) or at,
+        speaker=fields.get("name") if role is Role.USER else None,
+        tool=fields.get("name") if role is Role.TOOL else None,
+        error=fields.get("status") == "error",
         attachments=attachments,
+    )
+
+
+def _fields(message: Any, place: int) -> Fields:
+    if isinstance(message, Mapping):
+        return message
+    if isinstance(message, tuple | list) and len(message) == 2:
+        return {"role": message[0], "content": message[1]}
+    if hasattr(message, "content") and hasattr(message, "type"):
+        return {name: getattr(message, name, None) for name in _READ}
+    raise CallError(
+        f"message {place} is a {type(message).__name__}; expected a LangChain message, a dict with role and content, or a Turn"
     )
 
 
@@ -102,7 +112,7 @@ def _read_content(content: Any) -> tuple[str, tuple[Attachment, ...]]:
         elif isinstance(part, Mapping):
             if isinstance(part.get("text"), str):
                 texts.append(part["text"])
-            elif part.get("type") not in {"tool_use", "tool_call", "reasoning", "thinking", "text"}:
+            elif part.get("type") not in _NO_ATTACHMENT:
                 attachments.append(_attachment(part))
     text, inline = _without_bytes("\n".join(texts))
     return text, (*attachments, *inline)
@@ -120,9 +130,9 @@ def _without_bytes(text: str) -> tuple[str, tuple[Attachment, ...]]:
     return (_DATA_URI.sub(note, text), tuple(found)) if "base64," in text else (text, ())
 
 
-def _attachment(part: Mapping[str, Any]) -> Attachment:
+def _attachment(part: Fields) -> Attachment:
     kind = str(part.get("type") or "file")
-    link = part.get("image_url") or part.get("url") or part.get("file_id") or part.get("source") or ""
+    link: Any = part.get("image_url") or part.get("url") or part.get("file_id") or part.get("source") or ""
     if isinstance(link, Mapping):
         link = link.get("url") or link.get("file_id") or ""
     media_type = str(part.get("mime_type") or part.get("media_type") or "")
@@ -140,7 +150,7 @@ def _moment(*places: Any) -> datetime | None:
     for place in places:
         if not isinstance(place, Mapping):
             continue
-        for name in ("created_at", "timestamp", "sent_at"):
+        for name in _MOMENTS:
             value = place.get(name)
             if isinstance(value, datetime):
                 return value if value.tzinfo else value.replace(tzinfo=UTC)

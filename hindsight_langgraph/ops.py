@@ -407,7 +407,7 @@ class Complete(ModelOp[Answer]):
     """Ask the small chat model; `schema` is a JSON schema for models that can constrain their output."""
 
     messages: tuple[ChatMessage, ...]
-    schema: Mapping[str, object] = field(default_factory=dict)
+    schema: Mapping[str, object] = field(default_factory=dict[str, object])
     max_tokens: int = 800
 
 

@@ -81,12 +81,11 @@ class Outage:
 
     def answered(self) -> None:
         """End the outage, if there was one."""
-        if self.since is None:
-            return
         with self._lock:
-            if self.since is not None:
-                took = (self._clock.now() - self.since).total_seconds()
-                logger.warning("the %s is back after %.0f s; %d requests went unanswered", self.port, took, self.unanswered)
+            if (since := self.since) is None:
+                return
+            took = (self._clock.now() - since).total_seconds()
+            logger.warning("the %s is back after %.0f s; %d requests went unanswered", self.port, took, self.unanswered)
             self.since, self._next_try, self._error, self.unanswered = None, None, None, 0
 
 

@@ -19,8 +19,17 @@ def test_the_public_names_are_these_and_sorted():
 
 
 def test_every_method_has_an_awaiting_twin_with_the_same_parameters():
-    methods = {name: member for name, member in inspect.getmembers(HindsightMemory, inspect.isfunction) if not name.startswith("_")}
-    blocking = {name for name, member in methods.items() if not inspect.iscoroutinefunction(member)} - {"prompt", "on_event", "checkpointer", "observe", "export_lines", "import_lines"}
+    methods = {
+        name: member for name, member in inspect.getmembers(HindsightMemory, inspect.isfunction) if not name.startswith("_")
+    }
+    blocking = {name for name, member in methods.items() if not inspect.iscoroutinefunction(member)} - {
+        "prompt",
+        "on_event",
+        "checkpointer",
+        "observe",
+        "export_lines",
+        "import_lines",
+    }
     assert {f"a{name}" for name in blocking} == {name for name, member in methods.items() if inspect.iscoroutinefunction(member)}
     for name in blocking:
         assert inspect.signature(methods[name]) == inspect.signature(methods[f"a{name}"]), name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from langchain_core.runnables import RunnableConfig
 from rich.console import Console
 from rich.prompt import Prompt
@@ -22,7 +24,7 @@ def run_chat(config: HindsightConfig, *, user: str, thread: str, console: Consol
     with HindsightMemory.open(config=config) as memory:
         reports: list[WriteReport] = []
         memory.on_event(lambda event: reports.append(event) if isinstance(event, WriteReport) else None)
-        agent = build_agent(memory, model)
+        agent: Any = build_agent(memory, model)
         run: RunnableConfig = {"configurable": {"thread_id": thread, "user_id": user}}
         while line := _read(console):
             state = agent.invoke({"messages": [user_message(line, at=memory.clock.now())]}, run)

@@ -160,6 +160,25 @@ def is_chinese(text: str) -> bool:
     return bool(_CJK.search(text))
 
 
+_ASKING: Final = re.compile(
+    r"^\W*(?:(?:so|and|but|ok|okay|well|hey|then),? )?"
+    r"(?:(?:what|when|where|who|whose|which|how|why)(?: (?!i\b|you\b|we\b|they\b|he\b|she\b|it\b|that\b|the\b)\w+){0,2} )?"
+    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|have|has|may|must) "
+    r"(?:i|you|we|they|he|she|it|this|that|there|the|my|your|our)\b(?!.*[,:])",
+    re.IGNORECASE,
+)
+
+
+def is_question(sentence: str) -> bool:
+    """Whether one sentence asks: by its mark, by its particle, or by its word order where the mark was left out."""
+    text = sentence.strip()
+    if text.endswith(("?", "？")):
+        return True
+    if is_chinese(text):
+        return bool(re.search(r"(?:吗|什么|谁|哪[里儿个些]|怎么样|多少|几点)[。\s]*$", text))
+    return bool(_ASKING.search(text))
+
+
 @lru_cache(maxsize=8_192)
 def cues(text: str) -> frozenset[str]:
     """Names of the cues that a text shows."""

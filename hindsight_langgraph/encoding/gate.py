@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.assertions import triples
-from hindsight_langgraph.encoding.cues import cues, is_retraction
+from hindsight_langgraph.encoding.cues import cues, is_question, is_retraction
 from hindsight_langgraph.encoding.features import WORD_FEATURES, turn_features, word_features
 from hindsight_langgraph.encoding.heads import Heads
+from hindsight_langgraph.encoding.split import sentences
 from hindsight_langgraph.records import Record, Role, Turn, Unit01
 
 
@@ -71,7 +72,8 @@ def _by_rule(turn: Turn) -> Verdict | None:
     if not turn.text.strip():
         return Verdict(keep=False, score=0.0, reasons=("blank",))
     if turn.role is Role.USER:
-        return None
+        asks = all(is_question(sentence) for sentence in sentences(turn.text) if sentence.strip())
+        return Verdict(keep=False, score=0.0, reasons=("only asks",)) if asks else None
     if turn.role is Role.TOOL and turn.error:
         return Verdict(keep=True, score=1.0, reasons=("tool failure",))
     return Verdict(keep=False, score=0.0, reasons=(f"said by the {turn.role}",))

@@ -16,7 +16,7 @@ from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.encoding.identity import same_text
 from hindsight_langgraph.encoding.local_extractor import RETRACTION
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import Candidate, stand_side_by_side, update_features
+from hindsight_langgraph.encoding.updates import Candidate, share_matter, stand_side_by_side, update_features
 from hindsight_langgraph.records import MemoryUnit, Record, Status, Triple
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -26,6 +26,10 @@ SECOND_UPDATE: Final = 0.80
 
 RETRACTED: Final = 0.10
 """The same where the text says that something is taken back, so that only what is in question."""
+
+
+COMMON_MATTER: Final = 0.55
+"""Texts this close speak of the same matter though they share no word."""
 
 
 class Outcome(StrEnum):
@@ -147,7 +151,7 @@ def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -
         return []
     first = min(heads.update.threshold, RETRACTED) if RETRACTION in new.tags else heads.update.threshold
     rows = update_features(new, older)
-    able = [_may_replace(new, candidate.unit) for candidate in older]
+    able = [_may_replace(new, c.unit) and (c.similarity >= COMMON_MATTER or share_matter(new, c.unit)) for c in older]
     odds = [next(iter(heads.update.probabilities(row).values())) for row in rows]
     ranked = sorted(
         ((candidate, chance) for candidate, chance, may in zip(older, odds, able, strict=True) if may), key=lambda pair: -pair[1]

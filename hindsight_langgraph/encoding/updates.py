@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.cues import cues
 from hindsight_langgraph.lexical import terms
-from hindsight_langgraph.records import MemoryUnit, Record, Unit01
+from hindsight_langgraph.records import Kind, MemoryUnit, Record, Unit01
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*(?:e-?\d+)?")
 _COUNT: Final = (
@@ -34,12 +34,23 @@ _RESTATED: Final = re.compile(
     re.IGNORECASE,
 )
 
+_WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}-\d\d-\d\d\)")
+"""A day that was written after a relative time: nobody said it."""
 _CODE: Final = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,6}\b")
 _TOLD_APART: Final = re.compile(
     r"\b(?:mix\w* (?:it|them|those|these|that)? ?up|confuse|not to be confused|unlike|another one|a different|a second)\b|"
     r"(?:别|不要)(?:和.{1,8})?(?:弄|搞|记|看)(?:混|串|错|反)|不是一回事|另一个",
     re.IGNORECASE,
 )
+
+_SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice"})
+"""Cues of a text that changes something said before."""
+_COMPARABLE: Final = (
+    frozenset({Kind.FACT, Kind.DECISION, Kind.TASK_STATE}),  # what is, what is decided, what is under way
+    frozenset({Kind.FACT, Kind.ENTITY}),
+    frozenset({Kind.PREFERENCE, Kind.DECISION}),
+)
+"""Kinds that replace each other; besides, like replaces like, and a correction anything."""
 
 UPDATE_FEATURES: Final = (
     "similarity", "similarity_gap", "covers_new", "covers_old", "cover_gap", "shared_entities", "shared_names", "asked_about",
@@ -104,11 +115,25 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
 
 
 def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
-    """Whether words rule out that one replaces the other: other order numbers or codes, "don't mix them up", the same value again."""
+    """Whether words rule out that one replaces the other.
+
+    Other order numbers or codes, "don't mix them up", the same value again, no sign of any change, kinds that have nothing in common.
+    """
     one, other = _facts(new), _facts(old)
     other_codes = bool(one.codes and other.codes and not one.codes & other.codes)
-    same_again = one.restated and bool(one.numbers) and one.numbers <= other.numbers
-    return other_codes or one.told_apart or same_again
+    same_again = one.restated and bool(one.values) and one.values <= other.values
+    changes = bool(one.cues & _SIGNS)
+    return other_codes or one.told_apart or same_again or not changes or not _comparable(new.kind, old.kind)
+
+
+def _comparable(new: Kind, old: Kind) -> bool:
+    return new is old or Kind.CORRECTION in {new, old} or any({new, old} <= kinds for kinds in _COMPARABLE)
+
+
+def share_matter(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether two texts speak of anything in common: a word, a name, a thing, or what the new one answers."""
+    one, other = _facts(new), _facts(old)
+    return bool((one.words | _words(new.preceding)) & other.words or one.names & other.names)
 
 
 class _Facts(NamedTuple):
@@ -118,14 +143,17 @@ class _Facts(NamedTuple):
     cues: frozenset[str]
     numbers: frozenset[str]
     measures: frozenset[str]
+    values: frozenset[str]
+    """Numbers and names as they are said."""
     names: frozenset[str]
+    """Names as they are said, and the things that they mean."""
     codes: frozenset[str]
     restated: bool
     told_apart: bool
 
 
 def _facts(unit: MemoryUnit) -> _Facts:
-    return _read_facts(unit.content, unit.source_text or unit.content, unit.entities)
+    return _read_facts(_WRITTEN_DAY.sub("", unit.content), unit.source_text or unit.content, unit.entities)
 
 
 @lru_cache(maxsize=4_096)
@@ -135,11 +163,16 @@ def _read_facts(text: str, said: str, entities: tuple[str, ...]) -> _Facts:
         cues=cues(said),
         numbers=frozenset(_NUMBER.findall(text)),
         measures=frozenset(term for found in _MEASURED.findall(text) for term in terms(" ".join(found))),
-        names=frozenset(match.group().strip('“”"').lower() for match in _NAME.finditer(text)) | frozenset(entities),
+        values=frozenset(_NUMBER.findall(said)) | _names(said),
+        names=_names(text) | frozenset(entities),
         codes=frozenset(code.lower() for code in _CODE.findall(text)),
         restated=bool(_RESTATED.search(said)),
         told_apart=bool(_TOLD_APART.search(said)),
     )
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(match.group().strip("“”\"'").lower() for match in _NAME.finditer(text))
 
 
 def _pair(new_facts: _Facts, old_facts: _Facts, new: MemoryUnit, old: MemoryUnit) -> dict[str, float]:

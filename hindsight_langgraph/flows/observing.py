@@ -25,7 +25,14 @@ MIRRORED: Final = ("goal", "constraints", "plan", "open_problems")
 
 
 def note(
-    turns: Sequence[Turn], changed: Mapping[str, Any], errors: Sequence[str], *, name: str, scope: Scope, now: datetime, settings: FlowSettings
+    turns: Sequence[Turn],
+    changed: Mapping[str, Any],
+    errors: Sequence[str],
+    *,
+    name: str,
+    scope: Scope,
+    now: datetime,
+    settings: FlowSettings,
 ) -> Plan[None]:
     """Note one thing that a checkpointer stored; noting it again changes nothing.
 
@@ -40,10 +47,15 @@ def note(
     """
     limit = settings.config.write.tool_preview_chars
     steps = steps_of(turns, now=now, limit=limit)
-    steps += [Step(id=f"error:{name}:{i}", kind=StepKind.ERROR, at=now, content=condense([text], limit), error=True) for i, text in enumerate(errors)]
+    steps += [
+        Step(id=f"error:{name}:{i}", kind=StepKind.ERROR, at=now, content=condense([text], limit), error=True)
+        for i, text in enumerate(errors)
+    ]
     yield from record_steps(scope, steps)
     redact = settings.writing.redactor
-    fields = mirror(turns, limit=limit) | {channel: value for channel in MIRRORED if (value := _plain(changed.get(channel), redact)) is not None}
+    fields = mirror(turns, limit=limit) | {
+        channel: value for channel in MIRRORED if (value := _plain(changed.get(channel), redact)) is not None
+    }
     if fields:
         yield from write_task(scope, fields, config=settings.config.working, chat=settings.chat)
     if turns:

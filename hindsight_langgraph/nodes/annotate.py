@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from hindsight_langgraph.messages import read_turns
-from hindsight_langgraph.nodes.base import MemoryNode
+from hindsight_langgraph.nodes.base import MemoryNode, read_key
 from hindsight_langgraph.nodes.scoping import scope_of
 from hindsight_langgraph.recall.recollection import Recollection
 from hindsight_langgraph.records import Role, Turn
@@ -47,5 +47,5 @@ def latest_exchange(turns: list[Turn]) -> list[Turn]:
 
 
 def _recollection(state: Any) -> Recollection | None:
-    found = state.get("recollection") if isinstance(state, dict) else getattr(state, "recollection", None)
+    found = read_key(state, "recollection")
     return found if isinstance(found, Recollection) else None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 
@@ -40,9 +41,14 @@ class MemoryNode(Runnable[Any, "dict[str, Any] | None"], ABC):
         """Run the node on the running loop."""
 
     def _messages(self, state: Any) -> list[Any]:
-        value = state.get(self.messages_key) if isinstance(state, dict) else getattr(state, self.messages_key, None)
+        value = read_key(state, self.messages_key)
         if value is None:
             raise CallError(
                 f"{type(self).__name__}: the graph's state has no {self.messages_key!r}; pass messages_key=… with its name"
             )
         return list(value)
+
+
+def read_key(state: Any, key: str) -> Any:
+    """A value of a graph's state, whether it is a dict, a dataclass or a model; None where there is none."""
+    return cast("Mapping[str, Any]", state).get(key) if isinstance(state, Mapping) else getattr(state, key, None)

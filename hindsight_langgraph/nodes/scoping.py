@@ -12,6 +12,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import get_runtime
 
+from hindsight_langgraph.nodes.base import read_key
 from hindsight_langgraph.records import Scope
 from hindsight_langgraph.scoping import scope_from
 
@@ -24,7 +25,7 @@ def scope_of(config: RunnableConfig | None) -> Scope:
     def find(name: str) -> Any:
         value = configurable.get(name)
         if value is None:
-            value = context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
+            value = read_key(context, name)
         return value
 
     return scope_from(find)

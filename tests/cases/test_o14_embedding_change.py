@@ -37,7 +37,9 @@ def changed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_message_names_both_models_and_sizes_and_the_turn_ends_with_an_answer(changed: Path, caplog: pytest.LogCaptureFixture):
+def test_the_message_names_both_models_and_sizes_and_the_turn_ends_with_an_answer(
+    changed: Path, caplog: pytest.LogCaptureFixture
+):
     with caplog.at_level(logging.WARNING, logger="hindsight_langgraph"), open_memory(changed, embeddings=Wider()) as memory:
         found = memory.recall("Where do I keep my canoe?", scope="u1")
         state = build(memory).invoke({"messages": [HumanMessage("Where do I live?")]}, run_of("u1"))

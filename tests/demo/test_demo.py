@@ -39,7 +39,9 @@ def test_the_whole_demo_answers_every_question_right(tmp_path: Path, capfd: pyte
     assert "✘" not in shown
     assert shown.count("✔") == len(read_script().questions)
     assert "What changed" in shown
-    assert "Tide-Pool-4417" not in b"".join(f.read_bytes() for f in (tmp_path / "demo" / "units").rglob("*") if f.is_file()).decode(errors="replace")
+    assert "Tide-Pool-4417" not in b"".join(
+        f.read_bytes() for f in (tmp_path / "demo" / "units").rglob("*") if f.is_file()
+    ).decode(errors="replace")
 
 
 def test_a_killed_demo_goes_on_where_it_was_and_ends_as_one_that_was_never_killed(tmp_path: Path):

@@ -29,7 +29,8 @@ Run = Callable[[Plan[Any]], Any]
 
 @pytest.fixture
 def run(working: WorkingStore) -> Run:
-    return lambda plan: drive(plan, working.run)
+    answer: Any = working.run
+    return lambda plan: drive(plan, answer)
 
 
 def fill(count: int, start: int = 0) -> dict[str, Any]:
