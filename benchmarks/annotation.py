@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,9 @@ from hindsight_langgraph.annotation.roles import judge_steps
 from hindsight_langgraph.annotation.trajectory import Outcome, Step, StepKind
 from hindsight_langgraph.annotation.verdict import Case, Given, Judgement, memory_ref
 from hindsight_langgraph.config import WriteConfig
+from hindsight_langgraph.flows.meaning import likeness_of_steps
+from hindsight_langgraph.models.embedders import LocalEmbedder
+from hindsight_langgraph.plan import drive
 from hindsight_langgraph.records import CausalRole
 
 START = datetime(2025, 6, 1, 9, 0, tzinfo=UTC)
@@ -38,14 +41,18 @@ class Labelled:
     case: Case
     labels: dict[str, dict[str, Any]]
     episode: bool
+    likeness: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--gold", type=Path, required=True)
+    options.add_argument("--meaning", action="store_true", help="tell the use of memories by the local embedding model too")
     options.add_argument("--wrong", action="store_true")
     given = options.parse_args()
     tasks = list(labelled_tasks(given.gold / "trajectories"))
+    if given.meaning:
+        tasks = [replace(task, likeness=likeness(task.case)) for task in tasks]
     report: dict[str, object] = dict(figures(tasks))
     report |= {language: figures([task for task in tasks if task.language == language]) for language in ("en", "zh")}
     report["confusion"] = confusion(tasks)
@@ -67,7 +74,9 @@ def labelled_tasks(folder: Path) -> Iterator[Labelled]:
                 goal=document["task"],
                 steps=tuple(_step(step) for step in document["steps"]),
                 memories=tuple(Given(id=m["id"], content=m["content"]) for m in document["injected_memories"]),
-                outcome=Outcome(at=START, success=outcome["success"], feedback=outcome["user_feedback"] or "", error=outcome["error"] or ""),
+                outcome=Outcome(
+                    at=START, success=outcome["success"], feedback=outcome["user_feedback"] or "", error=outcome["error"] or ""
+                ),
             ),
             labels={label["ref"]: label for label in document["gold"]},
             episode=document["should_write_episode"],
@@ -90,9 +99,21 @@ def _step(stored: dict[str, Any]) -> Step:
     )
 
 
+def likeness(case: Case) -> Mapping[str, Mapping[int, float]]:
+    """How alike memories and steps are by the local model."""
+    model = LocalEmbedder()
+
+    def answer(op: Any) -> Any:
+        return model.embed(op.texts, purpose=op.purpose)
+
+    return drive(likeness_of_steps(case, space=model.space), answer)
+
+
 def judged(task: Labelled) -> dict[str, Judgement]:
     """Every judgement of a task, by the reference that its label has."""
-    return {judgement.ref: judgement for judgement in [*judge_steps(task.case), *judge_memories(task.case)]}
+    return {
+        judgement.ref: judgement for judgement in [*judge_steps(task.case), *judge_memories(task.case, likeness=task.likeness)]
+    }
 
 
 def figures(tasks: Sequence[Labelled]) -> dict[str, float]:
@@ -101,7 +122,9 @@ def figures(tasks: Sequence[Labelled]) -> dict[str, float]:
     return {
         "role_f1": round(macro_f1([(label["causal_role"], judgement.role) for label, judgement in pairs]), 4),
         "effect_accuracy": _share([label["effect"] == judgement.effect for label, judgement in pairs]),
-        "importance_in_band": _share([label["min_importance"] <= judgement.importance <= label["max_importance"] for label, judgement in pairs]),
+        "importance_in_band": _share(
+            [label["min_importance"] <= judgement.importance <= label["max_importance"] for label, judgement in pairs]
+        ),
         "episode_accuracy": _share([is_episode(task) == task.episode for task in tasks]),
         "model_share": _share([not judgement.sure for _, judgement in pairs]),
         "judgements": len(pairs),
@@ -134,7 +157,11 @@ def differences(tasks: Sequence[Labelled]) -> Iterator[str]:
     for task in tasks:
         for label, judgement in _pairs(task):
             low, high = label["min_importance"], label["max_importance"]
-            wrong = [label["causal_role"] != judgement.role, label["effect"] != judgement.effect, not low <= judgement.importance <= high]
+            wrong = [
+                label["causal_role"] != judgement.role,
+                label["effect"] != judgement.effect,
+                not low <= judgement.importance <= high,
+            ]
             if any(wrong):
                 told = f"{label['causal_role']} {label['effect']} {low}-{high}"
                 yield f"{task.name} {label['ref']}: {told} judged {judgement.role} {judgement.effect} {judgement.importance} ({judgement.reason})"

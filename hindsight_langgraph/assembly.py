@@ -49,7 +49,7 @@ class Parts:
         """End background work, then release every store."""
         if self.runtime.closed:
             return
-        self.runtime.writer.close(self.settings.config.timeout_s)
+        self.runtime.close_background(self.settings.config.timeout_s)
         self.runtime.closed = True
         self.runtime.long_term.close()
         self.runtime.working.close()
@@ -61,7 +61,8 @@ class Parts:
         if self.runtime.closed:
             return
         await self.runtime.writer.asettle(None, self.settings.config.timeout_s)
-        self.runtime.writer.close(0.0)
+        await self.runtime.annotator.asettle(None, self.settings.config.timeout_s)
+        self.runtime.close_background(0.0)
         self.runtime.closed = True
         await self.runtime.long_term.aclose()
         await self.runtime.working.aclose()

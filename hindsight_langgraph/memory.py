@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
-from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, record_outcome
+from hindsight_langgraph.annotation.examples import Example
+from hindsight_langgraph.annotation.feedback import Event
+from hindsight_langgraph.annotation.report import AnnotationReport
+from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
 from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.light import LightReport
 from hindsight_langgraph.encoding.report import WriteReport
-from hindsight_langgraph.flows import caring, observing, recalling, writing
+from hindsight_langgraph.flows import caring, hindsight, learning, moving, observing, recalling, writing
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
@@ -233,15 +236,22 @@ class HindsightMemory:
         """As `read_session`."""
         return await self._arun(self._read_session(scope, budget))
 
-    # --- outcomes --------------------------------------------------------------------------------------------------------
+    # --- hindsight -------------------------------------------------------------------------------------------------------
 
-    def outcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "") -> None:
-        """Say how the task in hand ended (SPEC E1)."""
-        self._run(self._outcome(scope, success, feedback))
+    def outcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "", error: str = "") -> None:
+        """Say how the task in hand ended (SPEC E1); what it was worth is judged in the background (SPEC E2).
 
-    async def aoutcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "") -> None:
+        Args:
+            scope: whose task.
+            success: whether the user's goal was reached; None for unknown, which judges nothing.
+            feedback: what the user said of it.
+            error: what went wrong, where that is known.
+        """
+        self._run(self._outcome(scope, success, feedback, error))
+
+    async def aoutcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "", error: str = "") -> None:
         """As `outcome`."""
-        await self._arun(self._outcome(scope, success, feedback))
+        await self._arun(self._outcome(scope, success, feedback, error))
 
     def trajectory(self, *, scope: Scope | str) -> Trajectory:
         """The steps of the task in hand, the memories it was given, and its outcome."""
@@ -250,6 +260,46 @@ class HindsightMemory:
     async def atrajectory(self, *, scope: Scope | str) -> Trajectory:
         """As `trajectory`."""
         return await self._arun(read_trajectory(as_scope(scope)))
+
+    def annotate_due(self, *, limit: int = 10) -> list[AnnotationReport]:
+        """Judge finished tasks that still wait for it, of any user: what a crash or an outage left. Returns what was found."""
+        return self._run(hindsight.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+
+    async def aannotate_due(self, *, limit: int = 10) -> list[AnnotationReport]:
+        """As `annotate_due`."""
+        return await self._arun(hindsight.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+
+    def annotations(self, *, scope: Scope | str) -> list[AnnotationReport]:
+        """What hindsight found of the user's tasks, oldest first: roles, effects and importances with their reasons."""
+        return self._run(hindsight.read_reports(as_scope(scope)))
+
+    async def aannotations(self, *, scope: Scope | str) -> list[AnnotationReport]:
+        """As `annotations`."""
+        return await self._arun(hindsight.read_reports(as_scope(scope)))
+
+    def history(self, unit_id: str, *, scope: Scope | str) -> list[Event]:
+        """How outcomes moved a unit of the user, oldest first, each change with its reason (SPEC E5)."""
+        return self._run(moving.read_history(unit_id, scope=as_scope(scope)))
+
+    async def ahistory(self, unit_id: str, *, scope: Scope | str) -> list[Event]:
+        """As `history`."""
+        return await self._arun(moving.read_history(unit_id, scope=as_scope(scope)))
+
+    def undo(self, unit_id: str, event_id: str, *, scope: Scope | str) -> bool:
+        """Take one change of a unit's history back. Returns whether it was there and stood."""
+        return self._run(moving.undo(unit_id, event_id, scope=as_scope(scope)))
+
+    async def aundo(self, unit_id: str, event_id: str, *, scope: Scope | str) -> bool:
+        """As `undo`."""
+        return await self._arun(moving.undo(unit_id, event_id, scope=as_scope(scope)))
+
+    def training_set(self, *, scope: Scope | str, seed: int = 0) -> list[Example]:
+        """What recall can learn from the user's judged tasks: queries with what helped and what did not (SPEC E6)."""
+        return self._run(learning.training_set(as_scope(scope), seed=seed))
+
+    async def atraining_set(self, *, scope: Scope | str, seed: int = 0) -> list[Example]:
+        """As `training_set`."""
+        return await self._arun(learning.training_set(as_scope(scope), seed=seed))
 
     # --- keeping it in order ---------------------------------------------------------------------------------------------
 
@@ -368,8 +418,12 @@ class HindsightMemory:
         now = self.clock.now()
 
         def plan() -> Plan[None]:
-            turns = self._turns(seen.messages, now)
-            return observing.note(turns, seen.changed, seen.errors, name=seen.id, scope=scope, now=now, settings=self._settings)
+            held = [message for value in seen.changed.values() if isinstance(value, list) for message in value]
+            turns = self._turns(seen.messages, now, earlier=[message for message in held if isinstance(message, BaseMessage)])
+            return observing.note(
+                turns, seen.changed, seen.errors, name=seen.id, run_id=seen.run_id, branch=seen.ns, scope=scope, now=now,
+                settings=self._settings,
+            )  # fmt: skip
 
         self._run(ask(Later(owner=scope.owner, plan=plan)))
 
@@ -403,11 +457,14 @@ class HindsightMemory:
     async def _arun(self, plan: Plan[R]) -> R:
         return await adrive(plan, self._runtime.aanswer)
 
-    def _turns(self, messages: Iterable[Any], at: datetime | None) -> list[Turn]:
+    def _turns(self, messages: Iterable[Any], at: datetime | None, *, earlier: Iterable[Any] = ()) -> list[Turn]:
         """Turns without their secrets: nothing behind this line sees one."""
         redact = self._settings.writing.redactor
-        turns = read_turns(messages, at=at)
-        return [turn.model_copy(update={"text": redact(turn.text)[0]}) for turn in turns]
+        turns = read_turns(messages, at=at, earlier=earlier)
+        return [
+            turn.model_copy(update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""})
+            for turn in turns
+        ]
 
     def _remember(
         self, messages: Iterable[Any], scope: Scope | str, at: datetime | None, *, dry_run: bool
@@ -421,10 +478,13 @@ class HindsightMemory:
         now = self.clock.now()
         turns = self._turns(messages, at or now)
         recalled = [unit.id for unit in recollection.units] if recollection else []
-        return writing.annotate(turns, recalled=recalled, scope=as_scope(scope), now=now, settings=self._settings)
+        asked = recollection.query.text if recollection else ""
+        return writing.annotate(turns, recalled=recalled, asked=asked, scope=as_scope(scope), now=now, settings=self._settings)
 
     def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
-        return ask(Settle(owner=None if scope is None else as_scope(scope).owner, timeout_s=timeout_s))
+        if scope is None:
+            return ask(Settle(owner=None, timeout_s=timeout_s))
+        return hindsight.settle(as_scope(scope), timeout_s=timeout_s)
 
     def _recall(
         self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
@@ -447,9 +507,10 @@ class HindsightMemory:
     def _read_session(self, scope: Scope | str, budget: int | None) -> Plan[list[Turn]]:
         return read_session(as_scope(scope), counter=self._settings.counter, config=self.config.working, budget=budget)
 
-    def _outcome(self, scope: Scope | str, success: bool | None, feedback: str) -> Plan[None]:
-        redact = self._settings.writing.redactor
-        return record_outcome(as_scope(scope), Outcome(at=self.clock.now(), success=success, feedback=redact(feedback)[0]))
+    def _outcome(self, scope: Scope | str, success: bool | None, feedback: str, error: str) -> Plan[None]:
+        redact, now = self._settings.writing.redactor, self.clock.now()
+        outcome = Outcome(at=now, success=success, feedback=redact(feedback)[0], error=redact(error)[0])
+        return hindsight.close_task(as_scope(scope), outcome, now=now, settings=self._settings)
 
 
 def as_scope(scope: Scope | str) -> Scope:

@@ -110,6 +110,8 @@ class Runtime:
         self.closed = False
         self._warned_of_stale = False
         self.writer = Writer()
+        self.annotator = Writer()
+        """Runs what may take seconds, such as asking a chat model for its judgement."""
         self.backlog = Backlog()
         self.listeners: list[Callable[[object], None]] = []
         self.outages = {
@@ -120,7 +122,7 @@ class Runtime:
     def answer(self, op: Op[Any]) -> Any:
         """Answer one request, blocking."""
         if isinstance(op, BackgroundOp):
-            return self.writer.settle(op.owner, op.timeout_s) if isinstance(op, Settle) else self._in_process(op)
+            return self._settle(op) if isinstance(op, Settle) else self._in_process(op)
         outage = self._admit(op)
         try:
             reply = self._call(op)
@@ -133,7 +135,7 @@ class Runtime:
     async def aanswer(self, op: Op[Any]) -> Any:
         """Answer one request on the running loop."""
         if isinstance(op, BackgroundOp):
-            return await self.writer.asettle(op.owner, op.timeout_s) if isinstance(op, Settle) else self._in_process(op)
+            return await self._asettle(op) if isinstance(op, Settle) else self._in_process(op)
         outage = self._admit(op)
         try:
             reply = await self._acall(op)
@@ -145,8 +147,9 @@ class Runtime:
 
     def _in_process(self, op: BackgroundOp[Any]) -> Any:
         match op:
-            case Later(owner=owner, plan=plan):
-                return self.writer.submit(owner, lambda: self._in_background(plan))
+            case Later(owner=owner, plan=plan, slow=slow):
+                worker = self.annotator if slow else self.writer
+                return worker.submit(owner, lambda: self._in_background(plan))
             case Keep(scope=scope, turns=turns):
                 return self.backlog.keep(scope, turns)
             case TakeKept(owner=owner):
@@ -157,6 +160,18 @@ class Runtime:
                 return self._stale_embeddings()
             case _:
                 raise CallError(f"no port answers {type(op).__name__}")
+
+    def _settle(self, op: Settle) -> bool:
+        # writes first: one that ends may hand a task on to be annotated
+        return self.writer.settle(op.owner, op.timeout_s) and self.annotator.settle(op.owner, op.timeout_s)
+
+    async def _asettle(self, op: Settle) -> bool:
+        return await self.writer.asettle(op.owner, op.timeout_s) and await self.annotator.asettle(op.owner, op.timeout_s)
+
+    def close_background(self, timeout_s: float) -> None:
+        """Do what is queued within the timeout, then end the threads; what is left is pending in the working store."""
+        self.writer.close(timeout_s)
+        self.annotator.close(timeout_s)
 
     def _in_background(self, plan: Callable[[], Plan[object]]) -> None:
         try:

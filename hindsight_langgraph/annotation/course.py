@@ -12,9 +12,7 @@ from hindsight_langgraph.annotation.signals import Signal, signal_of
 from hindsight_langgraph.annotation.trajectory import Step, StepKind
 
 _READS: Final = frozenset(
-    "get list read search find query select fetch describe show look lookup check head stat status verify validate test"
-    " view inspect count diff ls cat ping health peek browse open scan compare preview load retrieve info exists"
-    .split()
+    ["get", "list", "read", "search", "find", "query", "select", "fetch", "describe", "show", "look", "lookup", "check", "head", "stat", "status", "verify", "validate", "test", "view", "inspect", "count", "diff", "ls", "cat", "ping", "health", "peek", "browse", "open", "scan", "compare", "preview", "load", "retrieve", "info", "exists"]
 )  # fmt: skip
 _OUTSIDE: Final = re.compile(
     r"\b(?:4(?:08|23|25|29)|50[0234]|52\d)\b|time[ds]?[ -]?out|timeout|too many|rate.?limit|throttl|quota|temporar|unavailable|overload|busy|try again"

@@ -19,7 +19,8 @@ SAME_SITUATION: Final = 0.8
 """Similarity (see `similarity.py`) from which a task is one that an episode tells already."""
 _EVENT_CHARS: Final = 160
 _LASTING: Final = re.compile(
-    r"\bfrom now on\b|\bin (?:the )?future\b|\balways\b|\bnever\b|\bevery time\b|\bnext time\b|\bby default\b|以后|今后|往后|每次|一直|下次|永远|默认", re.IGNORECASE
+    r"\bfrom now on\b|\bin (?:the )?future\b|\balways\b|\bnever\b|\bevery time\b|\bnext time\b|\bby default\b|以后|今后|往后|每次|一直|下次|永远|默认",
+    re.IGNORECASE,
 )
 
 
@@ -59,7 +60,7 @@ def episode_unit(
     case: Case, judgements: Sequence[Judgement], *, scope: Scope, now: datetime, aliases: AliasTable, importance: float
 ) -> MemoryUnit:
     """The episode as a unit; the same task gives the same id, so that a repeated annotation writes it once."""
-    episode = episode_of(case, judgements)
+    episode = episode_of(case)
     content = _account(case, episode, judgements)
     at = case.steps[-1].at if case.steps else now
     return MemoryUnit(
@@ -87,7 +88,7 @@ def episode_unit(
     )
 
 
-def episode_of(case: Case, judgements: Sequence[Judgement]) -> Episode:
+def episode_of(case: Case) -> Episode:
     """The record of what happened."""
     course = course_of(case.steps)
     failed = [case.steps[i].content for i in course.errors]
@@ -119,7 +120,9 @@ def _account(case: Case, episode: Episode, judgements: Sequence[Judgement]) -> s
     """The episode in words, in the language of the task: what was wanted, how it ended, why, and what to do next time."""
     zh = bool(re.search(r"[\u4e00-\u9fff]", case.goal))
     cause, lesson = _cause(case, judgements), _lesson(case, judgements, zh=zh)
-    ended = {True: ("成功", "it succeeded"), False: ("失败", "it failed"), None: ("结果未知", "how it ended is unknown")}[episode.success]
+    ended = {True: ("成功", "it succeeded"), False: ("失败", "it failed"), None: ("结果未知", "how it ended is unknown")}[
+        episode.success
+    ]
     how = f"（{episode.outcome}）" if zh and episode.outcome else f" ({episode.outcome})" if episode.outcome else ""
     parts = [f"任务：{episode.goal}", f"{ended[0]}{how}"] if zh else [f"Task: {episode.goal}", f"Outcome: {ended[1]}{how}"]
     if cause:
@@ -142,7 +145,11 @@ def _lesson(case: Case, judgements: Sequence[Judgement], *, zh: bool) -> str:
     corrections = _corrections(case, course)
     parts: list[str] = []
     if case.outcome.success is False:
-        blamed = [j for j in judgements if j.role is CausalRole.DIRECT_CAUSE and j.effect is Effect.NEGATIVE and j.ref.startswith("step:")]
+        blamed = [
+            j
+            for j in judgements
+            if j.role is CausalRole.DIRECT_CAUSE and j.effect is Effect.NEGATIVE and j.ref.startswith("step:")
+        ]
         steps = {step_ref(step): step for step in case.steps}
         worst = [_event(steps[j.ref]) for j in sorted(blamed, key=lambda j: -j.importance)[:1]]
         parts += [f"不要再：{text}" if zh else f"Do not do again: {text}" for text in worst]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
 
 from hindsight_langgraph.lexical import terms
 
@@ -16,9 +17,7 @@ _DIGITS: Final = {**{c: n for n, c in enumerate("零一二三四五六七八九"
 _SCALES: Final = {"十": 10, "百": 100, "千": 1_000}
 _EMPTY_HAN: Final = frozenset("的了是在和吗呢吧就也都把被给我你他她它这那个们请帮")
 _EMPTY_WORDS: Final = frozenset(
-    "user want need use get make do please new old one two first last now today work task thing way time keep like never alway"
-    " before after everi any all more most other onli just also"
-    .split()
+    ["user", "want", "need", "use", "get", "make", "do", "please", "new", "old", "one", "two", "first", "last", "now", "today", "work", "task", "thing", "way", "time", "keep", "like", "never", "alway", "before", "after", "everi", "any", "all", "more", "most", "other", "onli", "just", "also"]
 )  # fmt: skip
 
 
@@ -66,19 +65,17 @@ def _number(word: str) -> int:
 
 def values(arguments: str) -> Iterator[str]:
     """The values in a call's arguments, as texts; names of parameters say nothing of what was done."""
-    import orjson
-
     try:
-        stack: list[object] = [orjson.loads(arguments)]
-    except orjson.JSONDecodeError:
+        stack: list[object] = [json.loads(arguments)]
+    except ValueError:
         if arguments:
             yield arguments
         return
     while stack:
         value = stack.pop()
         if isinstance(value, dict):
-            stack.extend(value.values())
+            stack.extend(cast("dict[str, object]", value).values())
         elif isinstance(value, list):
-            stack.extend(value)
+            stack.extend(cast("list[object]", value))
         elif value is not None and not isinstance(value, bool):
             yield str(value)

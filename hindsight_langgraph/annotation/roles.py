@@ -48,9 +48,15 @@ def _after_success(course: Course, i: int) -> Finding:
         if not recovery.passing and i in recovery.plans and _leads_on(course, recovery, i):
             return _CAUSE, _GOOD, 0.78, "decided what put the failure right", True
         if i in recovery.calls:
-            return (_CAUSE, _GOOD, 0.58, "worked at the next try", True) if recovery.passing else (_CAUSE, _GOOD, 0.72, "put the failure right", True)
+            return (
+                (_CAUSE, _GOOD, 0.58, "worked at the next try", True)
+                if recovery.passing
+                else (_CAUSE, _GOOD, 0.72, "put the failure right", True)
+            )
     if i in course.product:
-        return _product(course, i, turn)
+        if turn is not None:
+            return _CAUSE, _GOOD, 0.62, "did what the user had asked for", True
+        return _CAUSE, _GOOD, 0.58, "delivered what was asked for", True
     if step.kind is StepKind.TOOL:
         return _supporting_call(course, i, turn)
     if step.kind is StepKind.PLAN:
@@ -109,13 +115,9 @@ def _mended(course: Course, i: int) -> Finding:
 def _leads_on(course: Course, recovery: Recovery, i: int) -> bool:
     """A decision to do the same again put nothing right."""
     following = course.next_tool(i)
-    return following is not None and not (course.steps[following].error and same_call(course.steps[following], course.steps[recovery.errors[0]]))
-
-
-def _product(course: Course, i: int, turn: int | None) -> Finding:
-    if turn is not None:
-        return _CAUSE, _GOOD, 0.62, "did what the user had asked for", True
-    return _CAUSE, _GOOD, 0.58, "delivered what was asked for", True
+    return following is not None and not (
+        course.steps[following].error and same_call(course.steps[following], course.steps[recovery.errors[0]])
+    )
 
 
 def _supporting_call(course: Course, i: int, turn: int | None) -> Finding:

@@ -66,7 +66,9 @@ _ACCEPT: Final = re.compile(
     r"|谢谢|多谢|感谢|搞定|完美|太好了|很好|解决了|可以了|好了|成功|满意|辛苦|帮了?大忙|就这样|不错|挺好|没毛病|没问题|喜欢",
     _I,
 )  # fmt: skip
-_REPROACH: Final = re.compile(r"\bi (?:already )?(?:told|said|asked)\b|\b(?:again|as before|how many times)\b|说过|又(?:忘|错|是)|提醒过|早就|跟你讲过", _I)
+_REPROACH: Final = re.compile(
+    r"\bi (?:already )?(?:told|said|asked)\b|\b(?:again|as before|how many times)\b|说过|又(?:忘|错|是)|提醒过|早就|跟你讲过", _I
+)
 _RETIRED: Final = re.compile(
     r"\b(?:no|not|n't|never|wrong|retired|outdated|old|former|previous|no longer|any ?more|moved|changed|replaced|renamed|expired|gone|closed|since|now)\b|n't\b"
     r"|不(?!错|用谢)|没(?!毛病|问题|错)|错|改|换|旧|过期|作废|停用|下线|搬|早就|已经|现在|取消",
@@ -83,14 +85,16 @@ def signal_of(text: str) -> Signal:
         return Signal.CORRECT
     if _ACCEPT_START.search(kept):
         rest = " ".join(clauses(kept)[1:])
-        if re.search(r"\b(?:but|except|however|though)\b|但|不过|只是|可是", rest) and (_CORRECT.search(rest) or _CHANGE.search(rest)):
+        if re.search(r"\b(?:but|except|however|though)\b|但|不过|只是|可是", rest) and (
+            _CORRECT.search(rest) or _CHANGE.search(rest)
+        ):
             return Signal.CORRECT if _CORRECT.search(rest) else Signal.CHANGE
         return Signal.ACCEPT
     if _CORRECT.search(kept):
         return Signal.CORRECT
     if _CHANGE.search(kept):
         return Signal.CHANGE
-    return Signal.ACCEPT if _ACCEPT.search(kept) or "fine" in kept and "fine" not in text else Signal.NONE
+    return Signal.ACCEPT if _ACCEPT.search(kept) or ("fine" in kept and "fine" not in text) else Signal.NONE
 
 
 def is_reproach(text: str) -> bool:
@@ -106,4 +110,6 @@ def overruled(text: str) -> str:
 
 def praised(text: str) -> str:
     """The clauses in which the user says that something was well."""
-    return "\n".join(clause for clause in clauses(text) if _ACCEPT.search(clause) and not _RETIRED.search(_HARMLESS.sub("", clause)))
+    return "\n".join(
+        clause for clause in clauses(text) if _ACCEPT.search(clause) and not _RETIRED.search(_HARMLESS.sub("", clause))
+    )

@@ -74,6 +74,8 @@ def memory_ref(unit_id: str) -> str:
 
 def case_of(steps: tuple[Step, ...], memories: tuple[Given, ...], outcome: Outcome) -> Case:
     """The case of recorded steps: the user's first words are its goal, recalls are told apart from what was done."""
+    if outcome.read and outcome.feedback:  # what the user said of the task, and what followed it, are no steps of it
+        steps = tuple(step for step in steps if step.at < outcome.at)
     goal = next((step for step in steps if step.kind is StepKind.GOAL), None)
     done = tuple(step for step in steps if step is not goal and step.kind is not StepKind.RECALL)
     return Case(goal="" if goal is None else goal.content, steps=done, memories=memories, outcome=outcome)
