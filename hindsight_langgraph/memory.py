@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
@@ -418,8 +418,7 @@ class HindsightMemory:
         now = self.clock.now()
 
         def plan() -> Plan[None]:
-            held = [message for value in seen.changed.values() if isinstance(value, list) for message in value]
-            turns = self._turns(seen.messages, now, earlier=[message for message in held if isinstance(message, BaseMessage)])
+            turns = self._turns(seen.messages, now, earlier=_messages_in(seen.changed.values()))
             return observing.note(
                 turns, seen.changed, seen.errors, name=seen.id, run_id=seen.run_id, branch=seen.ns, scope=scope, now=now,
                 settings=self._settings,
@@ -511,6 +510,12 @@ class HindsightMemory:
         redact, now = self._settings.writing.redactor, self.clock.now()
         outcome = Outcome(at=now, success=success, feedback=redact(feedback)[0], error=redact(error)[0])
         return hindsight.close_task(as_scope(scope), outcome, now=now, settings=self._settings)
+
+
+def _messages_in(values: Iterable[Any]) -> list[BaseMessage]:
+    """The messages in lists of a graph's state."""
+    lists = [cast("list[Any]", value) for value in values if isinstance(value, list)]
+    return [message for held in lists for message in held if isinstance(message, BaseMessage)]
 
 
 def as_scope(scope: Scope | str) -> Scope:

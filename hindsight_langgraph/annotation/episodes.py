@@ -157,7 +157,7 @@ def _lesson(case: Case, judgements: Sequence[Judgement], *, zh: bool) -> str:
         parts.append(f"用户要求：{_short(corrections[-1], 240)}" if zh else f"The user said: {_short(corrections[-1], 240)}")
     elif case.outcome.success:
         right = [_event(case.steps[i]) for r in course.recoveries if not r.passing for i in (*r.plans[-1:], *r.calls[-1:])]
-        parts += [("有效做法：" if zh else "What worked: ") + "; ".join(right)] if right else []
+        parts += [("有效做法：" if zh else "What worked: ") + "; ".join(text.rstrip(".。") for text in right)] if right else []
     return ("；" if zh else ". ").join(part.rstrip(".。") for part in parts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -54,7 +55,7 @@ def examples_of(reports: Sequence[AnnotationReport], units: Mapping[str, MemoryU
                 : round(NEGATIVES * HARD_SHARE)
             ]
             free = [other for other in everything if other not in helped and other not in hard and other not in judged]
-            wanted = round(len(hard) * (1 - HARD_SHARE) / HARD_SHARE) if hard else NEGATIVES - round(NEGATIVES * HARD_SHARE)
+            wanted = math.ceil(len(hard) * (1 - HARD_SHARE) / HARD_SHARE) if hard else NEGATIVES - round(NEGATIVES * HARD_SHARE)
             drawn = rng.sample(free, min(len(free), wanted))
             found.append(
                 Example(

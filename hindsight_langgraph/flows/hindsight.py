@@ -44,6 +44,8 @@ from hindsight_langgraph.records import Scope
 QUEUE: Final = "annotate"
 """Tasks whose outcome is known and not yet judged, in the working store."""
 LEASE_S: Final = 600.0
+LEFT_OVER: Final = 2
+"""How many jobs that nobody finished are taken up with a step."""
 REPORTS_KEEP: Final = 5_000
 _FIRST_RETRY_S: Final = 30.0
 _LAST_RETRY_S: Final = 6 * 3_600.0
@@ -71,7 +73,8 @@ def close_task(scope: Scope, outcome: Outcome, *, now: datetime, settings: FlowS
 
 
 def notice(scope: Scope, *, now: datetime, settings: FlowSettings) -> Plan[None]:
-    """Close the task in hand when the conversation says how it ended."""
+    """Close the task in hand when the conversation says how it ended; judge what a crash or an outage left."""
+    yield from run_due(now=now, settings=settings, limit=LEFT_OVER)
     tasks = tasks_of((yield from read_records(scope)))
     if not tasks:
         return

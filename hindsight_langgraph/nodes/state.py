@@ -32,3 +32,5 @@ class NodeInput(Recalled, total=False):
     """What the nodes read of any graph's state; `messages` takes the graph's own reducer."""
 
     messages: list[Any]
+    outcome: Any
+    """How the task in hand ended, where a node of the graph says so: true, false, or a mapping with `success`, `feedback`, `error`."""
