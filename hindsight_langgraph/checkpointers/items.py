@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 import ormsgpack
@@ -76,10 +76,12 @@ class Fingerprint:
     def __len__(self) -> int:
         return sum(map(len, self._chunks))
 
-    def states(self) -> Iterator[Any]:
+    def states(self) -> list[Any]:
         """The states of the items, made anew."""
+        states: list[Any] = []
         for chunk in self._chunks:
-            yield from ormsgpack.unpackb(chunk)
+            states += ormsgpack.unpackb(chunk)
+        return states
 
     def begins(self, other: Fingerprint) -> bool:
         """Whether the other run begins with these items, of the same types, down to the last byte."""
@@ -159,14 +161,15 @@ def rebuild(content: Fingerprint, recipes: Sequence[Recipe]) -> list[Any]:
         recipes: Theirs, each with a shape.
     """
     made: list[Any] = []
-    add, new, put = made.append, object.__new__, object.__setattr__
+    add, put = made.append, object.__setattr__
+    new: Callable[[type], Any] = object.__new__
     for state, recipe in zip(content.states(), recipes, strict=True):
         kind, known, extra = recipe.shape or _PLAIN
         if kind is None:
             add(state)
             continue
         # The steps of pydantic's own `__setstate__` without its lookups: this runs once a message a read.
-        item = cast("Any", new(kind))
+        item = new(kind)
         put(item, "__dict__", state)
         put(item, "__pydantic_fields_set__", set(known))
         put(item, "__pydantic_extra__", {} if extra else None)
