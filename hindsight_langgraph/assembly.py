@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.config import HindsightConfig
@@ -39,7 +40,7 @@ class Parts:
 
         if self._saver is None:
             config = self.settings.config
-            url = config.redis_url or f"sqlite:///{config.path / 'checkpoints.sqlite'}"
+            url = config.redis_url or f"sqlite:///{quote(str(config.path / 'checkpoints.sqlite'))}"
             if config.redis_url and config.redis_cluster:
                 url = url.replace("redis", "redis+cluster", 1)
             self._saver = HindsightSaver.from_url(url, prefix=config.prefix)

@@ -50,7 +50,8 @@ class HindsightMemory:
     method has an awaiting twin with `a` before its name and the same parameters.
 
     A store or model that is down costs the memory, not the turn: `recall` comes back empty and marked as degraded, what is to be
-    remembered is kept for later, and one warning is logged per outage. With `on_error="raise"` the error is raised instead.
+    remembered is kept for later, and one warning is logged per outage. With `on_error="raise"` the error is raised instead. Calls that
+    no graph makes by itself (`read_task`, `units`, `forget`, …) always raise it.
     """
 
     def __init__(self, parts: Parts) -> None:

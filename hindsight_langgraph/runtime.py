@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hindsight_langgraph.backlog import Backlog
-from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreUnavailable
+from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreLocked, StoreUnavailable
 from hindsight_langgraph.ops import (
     BackgroundOp,
     Complete,
@@ -33,7 +33,7 @@ from hindsight_langgraph.writer import Writer
 
 logger = logging.getLogger("hindsight_langgraph")
 
-DOWN: Final = (StoreUnavailable, StoreAuthError, ModelUnavailable)
+DOWN: Final = (StoreUnavailable, StoreAuthError, StoreLocked, ModelUnavailable)
 """Errors that say the port itself is not serving, as opposed to a request that it refused."""
 
 

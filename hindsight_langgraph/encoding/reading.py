@@ -18,7 +18,7 @@ from hindsight_langgraph.encoding.local_extractor import LocalExtractor
 from hindsight_langgraph.encoding.split import pieces, segments
 from hindsight_langgraph.encoding.statement import Extraction, ExtractionStatus, Extractor, Statement
 from hindsight_langgraph.ops import Complete
-from hindsight_langgraph.plan import Plan
+from hindsight_langgraph.plan import Plan, Together
 from hindsight_langgraph.ports import Redactor
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Role, Scope, Turn
 
@@ -163,7 +163,8 @@ def _counted(plan: Plan[Extraction]) -> Plan[tuple[Extraction, int]]:
             request = plan.send(reply) if error is None else plan.throw(error)
         except StopIteration as stop:
             return stop.value, calls
-        calls += isinstance(request, Complete)
+        asked_for = request.ops if isinstance(request, Together) else (request,)
+        calls += sum(isinstance(op, Complete) for op in asked_for)
         reply, error = None, None
         try:
             reply = yield request

@@ -9,12 +9,14 @@ from datetime import timedelta
 from typing import Any
 
 from hindsight_langgraph.config import WriteConfig
+from hindsight_langgraph.encoding.model_extractor import ModelExtractor
+from hindsight_langgraph.encoding.redact import SecretRedactor
 from hindsight_langgraph.encoding.report import WriteStatus
 from hindsight_langgraph.encoding.statement import Extraction, ExtractionStatus, Statement
 from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import ModelUnavailable
 from hindsight_langgraph.keys import tombstones
-from hindsight_langgraph.ops import ChatMessage, Complete, Embed, PutUnits, ReviseUnits, SearchUnits, WriteFields
+from hindsight_langgraph.ops import Answer, ChatMessage, Complete, Embed, PutUnits, ReviseUnits, SearchUnits, WriteFields
 from hindsight_langgraph.plan import Op, Plan, adrive, ask, drive
 from hindsight_langgraph.records import Kind, Role, Scope, Status, Triple, Turn
 from tests.encoding.conftest import T0, Memory, texts_of
@@ -283,6 +285,15 @@ def test_unusable_items_make_a_write_partial_and_are_counted(memory: Memory) -> 
 def test_a_turn_that_is_not_worth_it_costs_no_model_call(memory: Memory) -> None:
     (report,) = with_chat(memory.using(extractor=Said())).say("Thanks, that helps.")
     assert report.model_calls == 0
+
+
+def test_a_chat_models_answer_is_stored_and_its_calls_are_counted(memory: Memory) -> None:
+    base = memory.runtime.answer
+    fact = '{"facts": [{"subject": "user", "attribute": "residence", "value": "Porto", "kind": "fact", "source": "0"}]}'
+    memory.answer = lambda op: Answer(text=fact) if isinstance(op, Complete) else base(op)
+    (report,) = memory.using(extractor=ModelExtractor(redactor=SecretRedactor())).say("I've settled down in Porto for good.")
+    assert report.model_calls == 1
+    assert memory.facts() == {("user", "lives_in", "Porto", False)}
 
 
 def test_secrets_reach_neither_the_store_nor_the_embedder_even_when_a_model_echoes_them(memory: Memory) -> None:
