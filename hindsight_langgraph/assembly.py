@@ -50,6 +50,7 @@ class Parts:
         if self.runtime.closed:
             return
         self.runtime.writer.close(self.settings.config.timeout_s)
+        self.runtime.idler.close(self.settings.config.timeout_s)
         self.runtime.closed = True
         self.runtime.long_term.close()
         self.runtime.working.close()
@@ -62,6 +63,8 @@ class Parts:
             return
         await self.runtime.writer.asettle(None, self.settings.config.timeout_s)
         self.runtime.writer.close(0.0)
+        await self.runtime.idler.asettle(None, self.settings.config.timeout_s)
+        self.runtime.idler.close(0.0)
         self.runtime.closed = True
         await self.runtime.long_term.aclose()
         await self.runtime.working.aclose()

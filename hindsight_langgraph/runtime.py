@@ -109,7 +109,9 @@ class Runtime:
         self.clock = clock
         self.closed = False
         self._warned_of_stale = False
-        self.writer = Writer()
+        self.writer = Writer(name="hindsight-writer")
+        self.idler = Writer(name="hindsight-idle")
+        """Consolidates; apart from the writer, which recalls wait for."""
         self.backlog = Backlog()
         self.listeners: list[Callable[[object], None]] = []
         self.outages = {
@@ -120,7 +122,7 @@ class Runtime:
     def answer(self, op: Op[Any]) -> Any:
         """Answer one request, blocking."""
         if isinstance(op, BackgroundOp):
-            return self.writer.settle(op.owner, op.timeout_s) if isinstance(op, Settle) else self._in_process(op)
+            return self._settle(op) if isinstance(op, Settle) else self._in_process(op)
         outage = self._admit(op)
         try:
             reply = self._call(op)
@@ -133,7 +135,7 @@ class Runtime:
     async def aanswer(self, op: Op[Any]) -> Any:
         """Answer one request on the running loop."""
         if isinstance(op, BackgroundOp):
-            return await self.writer.asettle(op.owner, op.timeout_s) if isinstance(op, Settle) else self._in_process(op)
+            return await self._asettle(op) if isinstance(op, Settle) else self._in_process(op)
         outage = self._admit(op)
         try:
             reply = await self._acall(op)
@@ -142,6 +144,14 @@ class Runtime:
             raise
         outage.answered()
         return reply
+
+    def _settle(self, op: Settle) -> bool:
+        written = self.writer.settle(op.owner, op.timeout_s)
+        return (self.idler.settle(op.owner, op.timeout_s) and written) if op.idle else written
+
+    async def _asettle(self, op: Settle) -> bool:
+        written = await self.writer.asettle(op.owner, op.timeout_s)
+        return (await self.idler.asettle(op.owner, op.timeout_s) and written) if op.idle else written
 
     def _in_process(self, op: BackgroundOp[Any]) -> Any:
         match op:
