@@ -315,6 +315,8 @@ class PutUnits(LongTermOp[None]):
     """Insert or replace units with their vectors. Checked whole before anything is written: all or none is accepted."""
 
     units: tuple[IndexedUnit, ...]
+    only_new: bool = False
+    """Leave a unit alone that is stored already: two writers of one turn make the same unit, and it may have changed since."""
     collection: Collection = "live"
 
 

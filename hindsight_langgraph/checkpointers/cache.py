@@ -45,6 +45,13 @@ class Cache(Generic[V]):
                 self._weight -= old[1]
             self._keep(key, value, weight)
 
+    def drop(self, key: Hashable) -> None:
+        """Forget a key, if it is there."""
+        with self._lock:
+            old = self._entries.pop(key, None)
+            if old is not None:
+                self._weight -= old[1]
+
     def _keep(self, key: Hashable, value: V, weight: int) -> None:
         if weight > self._limit:
             return

@@ -18,7 +18,8 @@ from hindsight_langgraph.recall.recollection import Recollection
 class Recalled(TypedDict, total=False):
     """Annotate a node's state with this (or inherit from it) to read what was recalled."""
 
-    recollection: Annotated[Recollection | None, UntrackedValue]
+    recollection: Annotated[Recollection | None, UntrackedValue(Recollection, guard=False)]
+    """Unguarded: parallel branches may each recall in one step, and the last one stands."""
 
 
 class MemoryState(Recalled):

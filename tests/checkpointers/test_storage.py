@@ -238,7 +238,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> str:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     versions=st.lists(
-        st.tuples(st.integers(0, 40), st.integers(0, 40), st.lists(items, max_size=12), plain), min_size=1, max_size=12
+        st.tuples(st.integers(0, 80), st.integers(0, 80), st.lists(items, max_size=12), plain), min_size=1, max_size=12
     )
 )
 def test_any_history_of_a_list_reads_back_exactly(file: str, versions: list[tuple[int, int, list[Any], Any]]) -> None:
@@ -246,7 +246,7 @@ def test_any_history_of_a_list_reads_back_exactly(file: str, versions: list[tupl
     expected: dict[str, Any] = {}
     with HindsightSaver.from_url(file) as saver:
         saver.delete_thread("t")
-        current: list[Any] = [f"item {n}" for n in range(20)]
+        current: list[Any] = [f"item {n}" for n in range(60)]
         at = config()
         for version, (start, length, new, other) in enumerate(versions, 1):
             current = [*current[:start], *new, *current[start + length :]]

@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_show_lists_what_is_remembered_of_a_user_and_nothing_of_another(path: Path):
-    assert "window seats" in runner.invoke(app, ["show", "--path", str(path)], env={"COLUMNS": "160"}).output
+    assert "trains" in runner.invoke(app, ["show", "--path", str(path)]).output
     assert "nothing yet" in runner.invoke(app, ["show", "--path", str(path), "--user", "you"]).output
 
 
