@@ -63,6 +63,7 @@ class Parts:
             return
         await self.runtime.writer.asettle(None, self.settings.config.timeout_s)
         await self.runtime.annotator.asettle(None, self.settings.config.timeout_s)
+        await self.runtime.idler.asettle(None, self.settings.config.timeout_s)
         self.runtime.close_background(0.0)
         self.runtime.closed = True
         await self.runtime.long_term.aclose()

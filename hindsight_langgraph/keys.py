@@ -56,6 +56,16 @@ def activity(scope: Scope) -> Key:
     return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="counters")
 
 
+def passes(scope: Scope) -> Key:
+    """When each kind of consolidation last began for an owner."""
+    return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="passes")
+
+
+def consolidating(scope: Scope) -> Key:
+    """The right to consolidate an owner: one run at a time (SPEC F9)."""
+    return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="lease")
+
+
 def recall_log(scope: Scope) -> Key:
     """What was recalled in one thread, and why (SPEC D15)."""
     return Key(owner=scope.owner, kind=KeyKind.RECALL_LOG, name=scope.session_id)

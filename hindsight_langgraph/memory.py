@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
@@ -17,9 +18,25 @@ from hindsight_langgraph.annotation.report import AnnotationReport
 from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
 from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
-from hindsight_langgraph.consolidation.light import LightReport
+from hindsight_langgraph.consolidation.applying import restore
+from hindsight_langgraph.consolidation.health import Health
+from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
 from hindsight_langgraph.encoding.report import WriteReport
-from hindsight_langgraph.flows import caring, hindsight, learning, moving, observing, recalling, writing
+from hindsight_langgraph.errors import Conflict, ModelError, StoreError
+from hindsight_langgraph.flows import (
+    caring,
+    consolidating,
+    examining,
+    forgetting,
+    hindsight,
+    learning,
+    moving,
+    observing,
+    recalling,
+    writing,
+)  # fmt: skip
+from hindsight_langgraph.flows.caring import Due
+from hindsight_langgraph.graphs.consolidator import Consolidator
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
@@ -34,8 +51,11 @@ from hindsight_langgraph.working.task_memory import Fields, read_task, write_tas
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
 
     from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
+
+logger = logging.getLogger("hindsight_langgraph")
 
 R = TypeVar("R")
 
@@ -58,6 +78,9 @@ class HindsightMemory:
         self._parts = parts
         self._runtime = parts.runtime
         self._settings = parts.settings
+        self._consolidator = Consolidator(parts)
+        if self.config.consolidation.in_process:
+            self._runtime.idler.every(self.config.consolidation.tick_s, self.run_due)
 
     # --- making one ------------------------------------------------------------------------------------------------------
 
@@ -304,31 +327,98 @@ class HindsightMemory:
 
     # --- keeping it in order ---------------------------------------------------------------------------------------------
 
-    def touch(self, *, scope: Scope | str) -> None:
-        """Note that the user was active: the idle pass is put off, and every twentieth call makes a light pass due (SPEC F1)."""
-        self._run(caring.touch(as_scope(scope), now=self.clock.now(), settings=self._settings))
+    def touch(self, *, scope: Scope | str, decisive: bool = False) -> None:
+        """Note that the user was active: the idle pass is put off, and every twentieth call makes a light pass due (SPEC F1).
 
-    async def atouch(self, *, scope: Scope | str) -> None:
+        Args:
+            scope: who was active.
+            decisive: something was decided that the memory should be put in order for at once.
+        """
+        who = as_scope(scope)
+        plan = caring.touch(who, now=self.clock.now(), settings=self._settings, decisive=decisive)
+        self._wake(who, self._run(plan))
+
+    async def atouch(self, *, scope: Scope | str, decisive: bool = False) -> None:
         """As `touch`."""
-        await self._arun(caring.touch(as_scope(scope), now=self.clock.now(), settings=self._settings))
+        who = as_scope(scope)
+        plan = caring.touch(who, now=self.clock.now(), settings=self._settings, decisive=decisive)
+        self._wake(who, await self._arun(plan))
 
-    def consolidate(self, *, scope: Scope | str, dry_run: bool = False) -> LightReport:
-        """Write what is pending, merge duplicates and link neighbours (SPEC F2). With `dry_run`, only say what would be done."""
-        return self._run(caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run))
+    def consolidate(
+        self,
+        *,
+        scope: Scope | str,
+        level: Level = "full",
+        passes: Sequence[str] | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ConsolidationReport:
+        """Put a user's memory in order: merge, link, supersede, sum up, promote, forget (SPEC F).
 
-    async def aconsolidate(self, *, scope: Scope | str, dry_run: bool = False) -> LightReport:
+        A run that was killed is finished first. Units that change during a run keep their change, and wait for the next one.
+
+        Args:
+            scope: whose memory.
+            level: "light" for duplicates and importance, "full" for every pass.
+            passes: only these passes, by name; see `changes.PassName`.
+            everything: look at all units, not only at those that changed since the last run.
+            dry_run: only say what would be done.
+
+        Raises:
+            ConfigError: there is no pass of such a name.
+            StoreError: a store did not answer; the next run goes on where this one stopped.
+        """
+        who = as_scope(scope)
+        if dry_run:
+            return self._run(self._rehearse(who, level, passes, everything=everything))
+        return self._consolidator.consolidate(who, level=level, passes=passes, everything=everything)
+
+    async def aconsolidate(
+        self,
+        *,
+        scope: Scope | str,
+        level: Level = "full",
+        passes: Sequence[str] | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ConsolidationReport:
         """As `consolidate`."""
-        return await self._arun(
-            caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
-        )
+        who = as_scope(scope)
+        if dry_run:
+            return await self._arun(self._rehearse(who, level, passes, everything=everything))
+        return await self._consolidator.aconsolidate(who, level=level, passes=passes, everything=everything)
 
-    def run_due(self, *, limit: int = 10) -> list[LightReport]:
-        """Consolidate the users whose idle time has come, at most `limit` of them."""
-        return self._run(caring.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+    def consolidation_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """The graph that consolidates, without a checkpointer, for a server that brings its own (see `deploy/langgraph.json`)."""
+        return self._consolidator.graph(checkpointer=False)
 
-    async def arun_due(self, *, limit: int = 10) -> list[LightReport]:
+    def run_due(self, *, limit: int = 10) -> list[ConsolidationReport]:
+        """Consolidate the users whose time has come, at most `limit` of them; several processes may do so at once."""
+        reports: list[ConsolidationReport] = []
+        while len(reports) < limit and (due := self._run(self._claim())) is not None:
+            report: ConsolidationReport | None = None
+            try:
+                report = self._consolidator.consolidate(due.scope, level=due.level, passes=None, everything=False)
+                reports.append(report)
+            except (StoreError, ModelError, Conflict) as error:
+                self._put_off(due, error)
+            finally:
+                self._run(caring.settle_due(due, report, now=self.clock.now(), settings=self._settings))
+        return reports
+
+    async def arun_due(self, *, limit: int = 10) -> list[ConsolidationReport]:
         """As `run_due`."""
-        return await self._arun(caring.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+        reports: list[ConsolidationReport] = []
+        while len(reports) < limit and (due := await self._arun(self._claim())) is not None:
+            report: ConsolidationReport | None = None
+            try:
+                report = await self._consolidator.aconsolidate(due.scope, level=due.level, passes=None, everything=False)
+                reports.append(report)
+            except (StoreError, ModelError, Conflict) as error:
+                self._put_off(due, error)
+            finally:
+                await self._arun(caring.settle_due(due, report, now=self.clock.now(), settings=self._settings))
+        return reports
 
     def units(self, *, scope: Scope | str, statuses: Sequence[Status] | None = None, limit: int = 1_000) -> list[MemoryUnit]:
         """The user's own units, of the given statuses or of all."""
@@ -348,21 +438,54 @@ class HindsightMemory:
         """As `get`."""
         return await self._arun(ask(FetchUnits(where=Where(owners=as_scope(scope).readers, ids=tuple(ids)))))
 
-    def health(self, *, scope: Scope | str) -> caring.Health:
-        """Counts of what is stored, by region, status, tier and kind (SPEC F8)."""
-        return self._run(caring.health(as_scope(scope)))
+    def health(self, *, scope: Scope | str) -> Health:
+        """Figures of what is stored, and what to do (SPEC F8)."""
+        return self._run(examining.health(as_scope(scope), now=self.clock.now()))
 
-    async def ahealth(self, *, scope: Scope | str) -> caring.Health:
+    async def ahealth(self, *, scope: Scope | str) -> Health:
         """As `health`."""
-        return await self._arun(caring.health(as_scope(scope)))
+        return await self._arun(examining.health(as_scope(scope), now=self.clock.now()))
 
     def forget(self, ids: Sequence[str], *, scope: Scope | str) -> int:
-        """Delete the user's units by id, for good. Returns how many there were."""
-        return self._run(caring.forget(ids, scope=as_scope(scope), now=self.clock.now()))
+        """Delete the user's units by id for good, with what says the same and what was made of them. Returns how many there were."""
+        return self._run(forgetting.forget(ids, scope=as_scope(scope), now=self.clock.now(), settings=self._settings))
 
     async def aforget(self, ids: Sequence[str], *, scope: Scope | str) -> int:
         """As `forget`."""
-        return await self._arun(caring.forget(ids, scope=as_scope(scope), now=self.clock.now()))
+        return await self._arun(forgetting.forget(ids, scope=as_scope(scope), now=self.clock.now(), settings=self._settings))
+
+    def forget_that(self, words: str, *, scope: Scope | str) -> int:
+        """Forget what the user asks to have forgotten: "forget what I told you about my phone", "forget that" (SPEC F7).
+
+        Returns:
+            How many memories that were; 0 where nothing is known of it.
+
+        Raises:
+            CallError: the words ask to forget nothing.
+        """
+        return self._run(forgetting.forget_that(words, scope=as_scope(scope), now=self.clock.now(), settings=self._settings))
+
+    async def aforget_that(self, words: str, *, scope: Scope | str) -> int:
+        """As `forget_that`."""
+        return await self._arun(
+            forgetting.forget_that(words, scope=as_scope(scope), now=self.clock.now(), settings=self._settings)
+        )
+
+    def bring_back(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """Bring archived units back from cold storage (SPEC F7). Returns how many there were."""
+        return self._run(restore(ids, scope=as_scope(scope), now=self.clock.now()))
+
+    async def abring_back(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """As `bring_back`."""
+        return await self._arun(restore(ids, scope=as_scope(scope), now=self.clock.now()))
+
+    def archived(self, *, scope: Scope | str, limit: int = 1_000) -> list[MemoryUnit]:
+        """The user's units in cold storage."""
+        return self._run(caring.list_units(as_scope(scope), statuses=None, limit=limit, collection="cold"))
+
+    async def aarchived(self, *, scope: Scope | str, limit: int = 1_000) -> list[MemoryUnit]:
+        """As `archived`."""
+        return await self._arun(caring.list_units(as_scope(scope), statuses=None, limit=limit, collection="cold"))
 
     def erase(self, *, scope: Scope | str) -> caring.Erased:
         """Remove everything of a user from both stores, and say what it was (SPEC G8)."""
@@ -483,8 +606,29 @@ class HindsightMemory:
 
     def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
         if scope is None:
-            return ask(Settle(owner=None, timeout_s=timeout_s))
+            return ask(Settle(owner=None, timeout_s=timeout_s, idle=True))
         return hindsight.settle(as_scope(scope), timeout_s=timeout_s)
+
+    def _wake(self, scope: Scope, due: bool) -> None:
+        """Have what is due run now, off the answer's path, where this process runs consolidation at all."""
+        if due and self.config.consolidation.in_process:
+            self._runtime.idler.submit(scope.owner, self.run_due)
+
+    def _claim(self) -> Plan[Due | None]:
+        return caring.claim_due(now=self.clock.now(), settings=self._settings)
+
+    def _put_off(self, due: Due, error: Exception) -> None:
+        if self._settings.strict:
+            raise error
+        logger.warning("the %s pass over %s stopped and is tried again later: %s", due.level, due.scope.owner, error)
+
+    def _rehearse(
+        self, scope: Scope, level: Level, passes: Sequence[str] | None, *, everything: bool
+    ) -> Plan[ConsolidationReport]:
+        run = yield from consolidating.start(
+            scope, level=level, now=self.clock.now(), settings=self._settings, passes=passes, everything=everything
+        )
+        return (yield from consolidating.rehearse(run, settings=self._settings))
 
     def _recall(
         self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
@@ -515,7 +659,7 @@ class HindsightMemory:
 
 def _messages_in(values: Iterable[Any]) -> list[BaseMessage]:
     """The messages in lists of a graph's state."""
-    lists = [cast("list[Any]", value) for value in values if isinstance(value, list)]
+    lists: list[list[Any]] = [value for value in values if isinstance(value, list)]
     return [message for held in lists for message in held if isinstance(message, BaseMessage)]
 
 

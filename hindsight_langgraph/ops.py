@@ -438,6 +438,8 @@ class Settle(BackgroundOp[bool]):
 
     owner: str | None
     timeout_s: float
+    idle: bool = False
+    """Wait for consolidation too, which no answer waits for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -109,9 +109,11 @@ class Runtime:
         self.clock = clock
         self.closed = False
         self._warned_of_stale = False
-        self.writer = Writer()
-        self.annotator = Writer()
+        self.writer = Writer(name="hindsight-writer")
+        self.annotator = Writer(name="hindsight-annotator")
         """Runs what may take seconds, such as asking a chat model for its judgement."""
+        self.idler = Writer(name="hindsight-idle")
+        """Consolidates; apart from the writer, which recalls wait for."""
         self.backlog = Backlog()
         self.listeners: list[Callable[[object], None]] = []
         self.outages = {
@@ -145,6 +147,17 @@ class Runtime:
         outage.answered()
         return reply
 
+    def _settle(self, op: Settle) -> bool:
+        # writes first: one that ends may hand a task on to be judged
+        workers = (self.writer, self.annotator, *([self.idler] if op.idle else []))
+        return all(worker.settle(op.owner, op.timeout_s) for worker in workers)
+
+    async def _asettle(self, op: Settle) -> bool:
+        for worker in (self.writer, self.annotator, *([self.idler] if op.idle else [])):
+            if not await worker.asettle(op.owner, op.timeout_s):
+                return False
+        return True
+
     def _in_process(self, op: BackgroundOp[Any]) -> Any:
         match op:
             case Later(owner=owner, plan=plan, slow=slow):
@@ -161,17 +174,10 @@ class Runtime:
             case _:
                 raise CallError(f"no port answers {type(op).__name__}")
 
-    def _settle(self, op: Settle) -> bool:
-        # writes first: one that ends may hand a task on to be annotated
-        return self.writer.settle(op.owner, op.timeout_s) and self.annotator.settle(op.owner, op.timeout_s)
-
-    async def _asettle(self, op: Settle) -> bool:
-        return await self.writer.asettle(op.owner, op.timeout_s) and await self.annotator.asettle(op.owner, op.timeout_s)
-
     def close_background(self, timeout_s: float) -> None:
         """Do what is queued within the timeout, then end the threads; what is left is pending in the working store."""
-        self.writer.close(timeout_s)
-        self.annotator.close(timeout_s)
+        for worker in (self.writer, self.annotator, self.idler):
+            worker.close(timeout_s)
 
     def _in_background(self, plan: Callable[[], Plan[object]]) -> None:
         try:

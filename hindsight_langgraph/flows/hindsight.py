@@ -58,7 +58,7 @@ def work_of(scope: Scope) -> str:
 
 def settle(scope: Scope, *, timeout_s: float) -> Plan[bool]:
     """Wait for an owner's writes, then for what they handed on to be judged. Returns whether all was in time."""
-    written = yield from ask(Settle(owner=scope.owner, timeout_s=timeout_s))
+    written = yield from ask(Settle(owner=scope.owner, timeout_s=timeout_s, idle=True))
     return written and (yield from ask(Settle(owner=work_of(scope), timeout_s=timeout_s)))
 
 

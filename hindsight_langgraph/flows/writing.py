@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from hindsight_langgraph import keys
 from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps, steps_of
 from hindsight_langgraph.codec import decode_turn
+from hindsight_langgraph.consolidation.activity import count_text
 from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
 from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
@@ -30,8 +31,8 @@ from hindsight_langgraph.working.task_memory import condense, write_task
 
 CONTEXT_TURNS: Final = 6
 """Turns before the new ones that an elliptical answer is read with."""
-MAX_ATTEMPTS: Final = 5
-"""After so many failures a turn is left to its raw episode; it is not lost, only not read again."""
+LIGHT_ATTEMPTS: Final = 5
+"""After so many failures a turn is left to its raw episode until the next full pass."""
 
 
 def remember(
@@ -101,6 +102,7 @@ def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: Flo
         fresh = [turn for turn in turns if turn.id not in known and turn.role is not Role.SYSTEM]
         yield from accept(scope, fresh, now=now)
         yield from append_session(scope, fresh, now=now, config=settings.config.working)
+        yield from count_text(scope, sum(len(turn.text) for turn in fresh))
     except StoreError:
         if settings.strict:
             raise
@@ -113,13 +115,14 @@ def _known_ids(scope: Scope) -> Plan[set[str]]:
     return {entry.id for entry in entries}
 
 
-def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, retry: bool = False) -> Plan[list[WriteReport]]:
+def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, attempts: int = 1) -> Plan[list[WriteReport]]:
     """Write what waits for this owner, session by session.
 
-    Turns that failed before are tried again only with `retry`, which is the idle pass's: a model that is down is not asked at every turn.
+    Turns that failed before are tried again only up to so many `attempts`, which is for the idle pass to say: a model that is down is
+    not asked at every turn.
     """
     waiting = yield from read_pending(scope)
-    due = [p for p in waiting if p.attempts == 0 or (retry and p.attempts < MAX_ATTEMPTS)]
+    due = [p for p in waiting if p.attempts < attempts]
     reports: list[WriteReport] = []
     for group_scope, group in groupby(due, key=lambda p: p.scope):
         reports.append((yield from _write_group(list(group), scope=group_scope, now=now, settings=settings)))
