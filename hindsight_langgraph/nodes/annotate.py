@@ -7,10 +7,9 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from hindsight_langgraph.messages import read_turns
-from hindsight_langgraph.nodes.base import MemoryNode, read_key
-from hindsight_langgraph.nodes.scoping import scope_of
-from hindsight_langgraph.recall.recollection import Recollection
+from hindsight_langgraph.nodes.base import MemoryNode, recollection_in
 from hindsight_langgraph.records import Role, Turn
+from hindsight_langgraph.scoping import scope_of
 
 
 class AnnotateAfterStep(MemoryNode):
@@ -24,14 +23,14 @@ class AnnotateAfterStep(MemoryNode):
         """Take the step in, blocking."""
         scope, now = scope_of(config), self.memory.clock.now()
         turns = latest_exchange(read_turns(self._messages(input), at=now))
-        self.memory.annotate(turns, scope=scope, recollection=_recollection(input))
+        self.memory.annotate(turns, scope=scope, recollection=recollection_in(input))
         return None
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any] | None:  # noqa: A002, ARG002 - Runnable's signature
         """Take the step in on the running loop."""
         scope, now = scope_of(config), self.memory.clock.now()
         turns = latest_exchange(read_turns(self._messages(input), at=now))
-        await self.memory.aannotate(turns, scope=scope, recollection=_recollection(input))
+        await self.memory.aannotate(turns, scope=scope, recollection=recollection_in(input))
         return None
 
 
@@ -44,8 +43,3 @@ def latest_exchange(turns: list[Turn]) -> list[Turn]:
         elif start < len(turns):
             break
     return turns[start:] if start < len(turns) else turns
-
-
-def _recollection(state: Any) -> Recollection | None:
-    found = read_key(state, "recollection")
-    return found if isinstance(found, Recollection) else None
