@@ -44,7 +44,7 @@ from hindsight_langgraph.ports import Clock, TokenCounter
 from hindsight_langgraph.recall.recollection import Query, Recollection
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
 from hindsight_langgraph.reembed import reembed
-from hindsight_langgraph.scoping import scope_from_settings
+from hindsight_langgraph.scoping import scope_from_settings, scope_of_run
 from hindsight_langgraph.transfer import export_units, import_units
 from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
@@ -224,9 +224,11 @@ class HindsightMemory:
     def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
 
-        Nothing is written back: `messages` stays as it is.
+        Nothing is written back: `messages` stays as it is. Inside a run, a recollection of another user is left out.
         """
-        return inject(messages, recollection.text if recollection else "")
+        reader = scope_of_run()
+        mine = recollection is not None and (reader is None or recollection.readable_by(reader))
+        return inject(messages, recollection.text if recollection is not None and mine else "")
 
     # --- working memory --------------------------------------------------------------------------------------------------
 

@@ -16,13 +16,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import orjson
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 
 from hindsight_langgraph.errors import CallError
 from hindsight_langgraph.records import Attachment, Role, Turn
 
 RECOLLECTION_ID: Final = "hindsight-recollection"
 """Message id of an injected recollection; turns with it are never remembered."""
+
+MEMORY_TOOLS: Final = frozenset({"memory_search", "memory_write", "memory_forget"})
+"""Names of the memory's own tools; what they answer comes from memory and is not taken in once more."""
+_SUMMARY: Final = "summarization"
+"""`lc_source` of a message that stands for messages that LangChain summarised away; nobody said it."""
 
 _ROLES: Final = {
     "human": Role.USER, "user": Role.USER, "ai": Role.ASSISTANT, "assistant": Role.ASSISTANT, "aimessagechunk": Role.ASSISTANT,
@@ -62,9 +67,13 @@ def read_turns(messages: Iterable[Any], *, at: datetime | None = None, earlier: 
             if isinstance(message, Turn)
             else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "", calls)
         )
-        if turn is not None and turn.id != RECOLLECTION_ID and (turn.text.strip() or turn.attachments):
+        if turn is not None and not _is_ours(turn) and (turn.text.strip() or turn.attachments):
             turns.append(turn)
     return turns
+
+
+def _is_ours(turn: Turn) -> bool:
+    return turn.id == RECOLLECTION_ID or (turn.role is Role.TOOL and turn.tool in MEMORY_TOOLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +87,8 @@ class _Call:
 
 def _read(message: Any, place: int, at: datetime | None, before: str, calls: dict[str, _Call]) -> Turn | None:
     fields = _fields(message, place)
+    if _is_summary(fields):
+        return None
     name = str(fields.get("role") or fields.get("type") or "").lower()
     role = _ROLES.get(name)
     if role is None:
@@ -102,6 +113,11 @@ def _read(message: Any, place: int, at: datetime | None, before: str, calls: dic
         error=fields.get("status") == "error",
         attachments=attachments,
     )
+
+
+def _is_summary(fields: Fields) -> bool:
+    extra = fields.get("additional_kwargs")
+    return isinstance(extra, Mapping) and extra.get("lc_source") == _SUMMARY
 
 
 def _fields(message: Any, place: int) -> Fields:
@@ -211,13 +227,33 @@ def _moment(*places: Any) -> datetime | None:
     return None
 
 
-def inject(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
+def inject(messages: Sequence[Any], block: str) -> list[Any]:
     """The messages for one model call, with `block` just before the last message of the user (SPEC D11).
 
-    The input is not changed, and nothing injected is written back: a block that an earlier call injected is taken out.
+    The input is not changed, and nothing injected is written back: a block that an earlier call injected is taken out. Among messages
+    that are dicts, the block is one too.
     """
-    kept = [message for message in messages if message.id != RECOLLECTION_ID]
+    kept = without_injected(messages)
     if not block:
         return kept
-    place = next((i for i in range(len(kept) - 1, -1, -1) if kept[i].type == "human"), len(kept))
-    return [*kept[:place], HumanMessage(block, id=RECOLLECTION_ID, name="memory"), *kept[place:]]
+    plain = any(isinstance(message, Mapping) for message in kept)
+    injected: Any = {"role": "user", "content": block, "id": RECOLLECTION_ID, "name": "memory"}
+    if not plain:
+        injected = HumanMessage(block, id=RECOLLECTION_ID, name="memory")
+    users = [place for place, message in enumerate(kept) if _role_of(message, place) is Role.USER]
+    place = users[-1] if users else len(kept)
+    return [*kept[:place], injected, *kept[place:]]
+
+
+def without_injected(messages: Sequence[Any]) -> list[Any]:
+    """The messages without a block that was injected."""
+    return [message for message in messages if _id_of(message) != RECOLLECTION_ID]
+
+
+def _id_of(message: Any) -> Any:
+    return message.get("id") if isinstance(message, Mapping) else getattr(message, "id", None)
+
+
+def _role_of(message: Any, place: int) -> Role | None:
+    fields = _fields(message, place)
+    return _ROLES.get(str(fields.get("role") or fields.get("type") or "").lower())

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
-
 from typing_extensions import TypedDict
 
 from hindsight_langgraph.messages import read_turns
-from hindsight_langgraph.nodes.base import MemoryNode, read_key
-from hindsight_langgraph.nodes.scoping import scope_of
-from hindsight_langgraph.recall.recollection import Recollection
+from hindsight_langgraph.nodes.base import MemoryNode, read_key, recollection_in
 from hindsight_langgraph.records import Role, Turn
+from hindsight_langgraph.scoping import scope_of
 
 
 class AnnotateAfterStep(MemoryNode):
@@ -31,7 +29,7 @@ class AnnotateAfterStep(MemoryNode):
         """Take the step in, blocking."""
         scope, now = scope_of(config), self.memory.clock.now()
         turns = latest_exchange(read_turns(self._messages(input), at=now))
-        self.memory.annotate(turns, scope=scope, recollection=_recollection(input))
+        self.memory.annotate(turns, scope=scope, recollection=recollection_in(input))
         if (told := told_outcome(input)) is not None:
             self.memory.outcome(scope=scope, **told)
         return None
@@ -40,7 +38,7 @@ class AnnotateAfterStep(MemoryNode):
         """Take the step in on the running loop."""
         scope, now = scope_of(config), self.memory.clock.now()
         turns = latest_exchange(read_turns(self._messages(input), at=now))
-        await self.memory.aannotate(turns, scope=scope, recollection=_recollection(input))
+        await self.memory.aannotate(turns, scope=scope, recollection=recollection_in(input))
         if (told := told_outcome(input)) is not None:
             await self.memory.aoutcome(scope=scope, **told)
         return None
@@ -76,8 +74,3 @@ def latest_exchange(turns: list[Turn]) -> list[Turn]:
         elif start < len(turns):
             break
     return turns[start:] if start < len(turns) else turns
-
-
-def _recollection(state: Any) -> Recollection | None:
-    found = read_key(state, "recollection")
-    return found if isinstance(found, Recollection) else None
