@@ -9,9 +9,9 @@ from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
 from hindsight_langgraph.messages import read_turns
-from hindsight_langgraph.nodes.base import MemoryNode, read_key, recollection_in
+from hindsight_langgraph.nodes.base import MemoryNode, recollection_in
 from hindsight_langgraph.records import Role, Turn
-from hindsight_langgraph.scoping import scope_of
+from hindsight_langgraph.scoping import read_key, scope_of
 
 
 class AnnotateAfterStep(MemoryNode):
