@@ -59,6 +59,7 @@ class Timed:
     embedding_s: float = 0.0
 
     def __call__(self, op: Op[Any]) -> Any:
+        """Answer one request."""
         if not isinstance(op, Embed):
             return self.runtime.answer(op)
         start = time.process_time()

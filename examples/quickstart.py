@@ -10,16 +10,16 @@ memory = HindsightMemory.open("./memory")
 
 
 def agent(state: MemoryState):
-    prompt = memory.prompt(state["messages"], state["recollection"])  # what your chat model would be given
-    return {"messages": [AIMessage(f"(a model would answer from these {len(prompt)} messages)\n{state['recollection'].text}")]}
+    prompt = memory.prompt(state["messages"], state.get("recollection"))  # give this to your chat model
+    return {"messages": [AIMessage("\n".join(message.text for message in prompt))]}
 
 
 builder = StateGraph(MemoryState)
-builder.add_sequence(
-    [("recall", RecallBeforePlan(memory)), ("agent", agent), ("annotate", AnnotateAfterStep(memory)), ("idle", ConsolidateOnIdle(memory))]
-)
-builder.add_edge(START, "recall")
+builder.add_node("recall", RecallBeforePlan(memory)).add_node("agent", agent)
+builder.add_node("annotate", AnnotateAfterStep(memory)).add_node("idle", ConsolidateOnIdle(memory))
+builder.add_edge(START, "recall").add_edge("recall", "agent").add_edge("agent", "annotate").add_edge("annotate", "idle")
 graph = builder.compile(checkpointer=memory.checkpointer())
-for thread, text in (("t1", "I'm allergic to peanuts, remember that."), ("t2", "What must I not eat?")):
+
+for thread, text in (("monday", "I'm allergic to peanuts, remember that."), ("friday", "What must I not eat?")):
     state = graph.invoke({"messages": [("user", text)]}, {"configurable": {"thread_id": thread, "user_id": "alice"}})
-    print(f"{text}\n  {state['messages'][-1].text}")
+    print(f"--- {thread}\n{state['messages'][-1].text}")

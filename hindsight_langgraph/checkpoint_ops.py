@@ -1,8 +1,8 @@
 """The closed list of requests that the checkpointer makes of its store: bytes in, bytes out.
 
 A store keeps, for each thread, checkpoint rows, write rows and objects. An object is named by its content: `v` + digest for a
-serialised value, `l` + digest for a list node (see `checkpoint_lists`). Whatever a row refers to is stored with it or before it, in
-one atomic step, so that a reader never finds half a checkpoint. Every op may be repeated.
+serialised value, `l` + digest for a list node (see `checkpoint_lists`). Whatever a row refers to is stored with it or before it,
+in one atomic step, so that a reader never finds half a checkpoint. Every op may be repeated.
 """
 
 from __future__ import annotations

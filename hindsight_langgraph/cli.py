@@ -75,26 +75,78 @@ def show(
 
 @app.command()
 def health(path: PathOption = None, user: UserOption = "me") -> None:
-    """Count what is stored, by region, status, tier and kind."""
+    """Show the state of a user's memory, and what to do about it."""
     from hindsight_langgraph.memory import HindsightMemory
 
     with HindsightMemory.open(config=_settings(path)) as memory:
         for line in memory.health(scope=user).lines():
-            console.print(line)
+            console.print(line, markup=False, highlight=False)
 
 
 @app.command()
 def consolidate(
     path: PathOption = None,
     user: UserOption = "me",
+    light: Annotated[bool, typer.Option("--light", help="Only duplicates and importance.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Look at every memory, not only at what changed.")] = False,
+    only: Annotated[list[str] | None, typer.Option("--pass", help="Only this pass; may be given several times.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
-    """Merge duplicates and link neighbours, now."""
+    """Put a user's memory in order, now: merge, supersede, sum up, promote, forget."""
     from hindsight_langgraph.memory import HindsightMemory
 
     with HindsightMemory.open(config=_settings(path)) as memory:
-        for line in memory.consolidate(scope=user, dry_run=dry_run).lines():
-            console.print(line)
+        report = memory.consolidate(
+            scope=user, level="light" if light else "full", passes=only, everything=everything, dry_run=dry_run
+        )
+        for line in report.lines():
+            console.print(line, markup=False, highlight=False)
+
+
+@app.command()
+def forget(
+    words: Annotated[str, typer.Argument(help="What to forget, in words.")], path: PathOption = None, user: UserOption = "me"
+) -> None:
+    """Forget for good: `hindsight forget "what I told you about my phone"`."""
+    from hindsight_langgraph.consolidation.forget_request import read_forget_request
+    from hindsight_langgraph.memory import HindsightMemory
+
+    asked = words if read_forget_request(words) is not None else f"forget {words}"
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        console.print(f"{memory.forget_that(asked, scope=user)} memories forgotten")
+
+
+@app.command()
+def reembed(path: PathOption = None) -> None:
+    """Embed every memory anew after the embedding model was changed. It can be stopped and started again."""
+    from hindsight_langgraph.memory import HindsightMemory
+
+    with HindsightMemory.open(config=_settings(path)) as memory, console.status("embedding"):
+        done = memory.reembed()
+    console.print(f"{done} memories embedded")
+
+
+@app.command("export")
+def export_(
+    file: Annotated[Path, typer.Argument(help="JSON lines, with vectors.")],
+    path: PathOption = None,
+    user: Annotated[str | None, typer.Option("--user", help="One user; everybody without it.")] = None,
+) -> None:
+    """Write every memory to a file that `import` reads, whatever the store."""
+    from hindsight_langgraph.memory import HindsightMemory
+
+    with HindsightMemory.open(config=_settings(path)) as memory, file.open("wb") as out:
+        lines = sum(out.write(line + b"\n") > 0 for line in memory.export_lines(scope=user))
+    console.print(f"{lines - 1} memories written to {file}")
+
+
+@app.command("import")
+def import_(file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)], path: PathOption = None) -> None:
+    """Read a file that `export` wrote. Doing it twice does no harm."""
+    from hindsight_langgraph.memory import HindsightMemory
+
+    with HindsightMemory.open(config=_settings(path)) as memory, file.open("rb") as lines:
+        console.print(f"{memory.import_lines(lines)} memories stored")
 
 
 @app.command()

@@ -90,7 +90,29 @@ class ConsolidationConfig(Section):
     idle_s: float = Field(default=300.0, gt=0)
     merge_cosine: float = Field(default=0.92, ge=0, le=1)
     link_cosine: float = Field(default=0.85, ge=0, le=1)
+    restated_cosine: float = Field(default=0.60, ge=0, le=1)
+    """Merges a text that says of itself that it only repeats ("as always")."""
     lease_s: float = Field(default=120.0, gt=0)
+    """How long a run that died keeps others from the same owner."""
+    off: tuple[str, ...] = ()
+    """Passes that never run, by name; for ablations."""
+    soft_days: float = Field(default=30.0, gt=0)
+    hard_days: float = Field(default=90.0, gt=0)
+    """Soft and hard forgetting begin at these ages in days (SPEC F7)."""
+    unimportant: float = Field(default=0.3, ge=0, le=1)
+    exempt: float = Field(default=0.8, ge=0, le=1)
+    """Units at least so important are never forgotten."""
+    core_cap: int = Field(default=300, ge=0)
+    working_cap: int = Field(default=20_000, ge=0)
+    """Units of one owner that a tier holds (SPEC A13)."""
+    pattern_size: int = Field(default=3, ge=2)
+    """Episodes of how many sessions make a pattern (SPEC F6)."""
+    in_process: bool = True
+    """False leaves due runs to other processes: Celery workers, or a cron on LangGraph Platform."""
+    tick_s: float = Field(default=15.0, gt=0)
+    """How often the process looks for owners whose idle time has come."""
+    batch: int = Field(default=1_000, ge=2)
+    """Units that are compared with each other at once."""
 
 
 class HindsightConfig(BaseSettings):
@@ -111,6 +133,10 @@ class HindsightConfig(BaseSettings):
     qdrant_url: str | None = None
     """Long-term store on a Qdrant server; None keeps it embedded under `path`."""
     qdrant_api_key: str | None = None
+    checkpoint_url: str | None = None
+    """Store of a checkpointer of its own, see `HindsightSaver.from_url`; None takes `redis_url`, else SQLite under `path`."""
+    checkpoint_ttl_s: float | None = Field(default=None, gt=0)
+    """How long such a checkpointer keeps a thread after its last write; None keeps it."""
     prefix: str = "hindsight"
     """Prefix of every key and collection; it keeps deployments on one server apart."""
     embeddings: str = "auto"

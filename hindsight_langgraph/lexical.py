@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import snowballstemmer
 
@@ -31,7 +31,7 @@ me my no not of on or our she should so some than that the their them then there
 were what when where which who whom why will with would you your s t d ll m re ve don didn doesn isn wasn aren won
 """
 _STOP: Final = frozenset(_STOP_WORDS.split())
-_stemmer = snowballstemmer.stemmer("english")
+_stemmer: Any = snowballstemmer.stemmer("english")  # pyright: ignore[reportUnknownMemberType]: the package has no types
 
 
 @lru_cache(maxsize=65_536)

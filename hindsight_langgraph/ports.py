@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from hindsight_langgraph.errors import EmbeddingMismatch
 from hindsight_langgraph.ops import Answer, Complete, LongTermOp, WorkingOp
 from hindsight_langgraph.records import EmbeddingSpace
 
@@ -48,6 +49,11 @@ class LongTermStore(Protocol):
     @property
     def space(self) -> EmbeddingSpace:
         """The model and dimension that vectors written here come from."""
+        ...
+
+    @property
+    def mismatch(self) -> EmbeddingMismatch | None:
+        """What to say when units of another embedding model are in the store; known from the first request on."""
         ...
 
     def run(self, op: LongTermOp[Reply]) -> Reply:

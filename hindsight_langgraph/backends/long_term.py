@@ -10,7 +10,7 @@ from hindsight_langgraph.backends import reads, writes
 from hindsight_langgraph.backends.engine import Place, checked_name
 from hindsight_langgraph.backends.payload import unit_reader
 from hindsight_langgraph.backends.spaces import Places, StalePlace, mismatch, open_places
-from hindsight_langgraph.errors import EmbeddingMismatch, StoreRejected
+from hindsight_langgraph.errors import EmbeddingMismatch, StoreError
 from hindsight_langgraph.ops import (
     AttachEmbeddings,
     Collection,
@@ -53,7 +53,7 @@ def _collection(op: LongTermOp[Any]) -> Collection:
 class LongTermPlans:
     """What the stores on Qdrant Edge and on a Qdrant server have in common: everything but the engine.
 
-    It remembers in which places it found each collection, and looks again after units were moved.
+    It remembers in which places it found each collection, and looks again after units were moved or a request failed.
     """
 
     def __init__(self, space: EmbeddingSpace, *, new_write: Callable[[], str] = _new_write) -> None:
@@ -70,7 +70,11 @@ class LongTermPlans:
         places = self._places.get(collection)
         if places is None:
             places = self._places[collection] = yield from open_places(collection, self._space)
-        reply = yield from self._plan(request, places)
+        try:
+            reply = yield from self._plan(request, places)
+        except StoreError:
+            self._places.pop(collection, None)  # somebody may have dropped a collection of the server
+            raise
         if isinstance(op, AttachEmbeddings):
             self._places.pop(collection, None)  # the older places may be empty now
         return reply
@@ -111,5 +115,3 @@ class LongTermPlans:
                 return reads.unembedded(op, places, self._read)
             case AttachEmbeddings():
                 return writes.attach(op, places, self._new_write())
-            case _:
-                raise StoreRejected(f"{type(op).__name__} is not a request to a long-term store")

@@ -1,7 +1,7 @@
 """Lua of the Redis checkpoint store: each script is one atomic step on the keys of one thread.
 
-KEYS are always rows, writes, objects, revision, runs. Rows and writes are sorted sets whose members all have score 0 and begin with
-an escaped address that ends in a zero byte, so that ranges by lexicographic order find them; objects are a hash by content.
+KEYS are always rows, writes, objects, revision, runs. Rows and writes are sorted sets whose members all have score 0 and begin
+with an escaped address that ends in a zero byte, so that ranges by lexicographic order find them; objects are a hash by content.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ local function at(table, address)
 end
 local function live(ms) if ms > 0 then for i = 1, 5 do redis.pcall('PEXPIRE', KEYS[i], ms) end end end
 local function touched()
-  if redis.call('EXISTS', KEYS[4]) == 0 then
+  if redis.call('INCR', KEYS[4]) == 1 then
+    -- Revisions start at the time: a thread that was deleted and made again must not look unchanged to a sweep.
     local now = redis.call('TIME')
     redis.call('SET', KEYS[4], string.format('%.0f', now[1] * 1000000 + now[2]))
   end
-  redis.call('INCR', KEYS[4])
 end
 local function with_writes(row)
   local first = string.find(row, '\\0', 1, true)
@@ -41,9 +41,12 @@ for _ = 1, count() do
 end
 local function write()
   touched()
-  for _ = 1, count() do
-    redis.call('HSETNX', KEYS[3], ARGV[at_arg], ARGV[at_arg + 1])
-    at_arg = at_arg + 2
+  local objects = count()
+  local last = at_arg + 2 * objects - 1
+  while at_arg <= last do
+    local stop = math.min(at_arg + 3999, last)
+    redis.call('HSET', KEYS[3], unpack(ARGV, at_arg, stop))
+    at_arg = stop + 1
   end
   for _ = 1, count() do
     local table, address = KEYS[tonumber(ARGV[at_arg])], ARGV[at_arg + 1]

@@ -5,8 +5,8 @@ A thread has five keys with one hash tag, so that each request is one step on on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar, cast
 from urllib.parse import quote, unquote
 
 from hindsight_langgraph.backends import redis_checkpoint_scripts as scripts
@@ -41,10 +41,12 @@ from hindsight_langgraph.checkpoint_ops import (
     WriteThread,
 )
 from hindsight_langgraph.errors import ConfigError
-from hindsight_langgraph.plan import Plan, adrive, ask, drive
+from hindsight_langgraph.plan import Op, Plan, adrive, ask, drive
 
 Reply = TypeVar("Reply")
 _TABLES = ("rows", "writes", "objects", "revision", "runs")
+_NO_NAME = "%"
+"""Stands for an empty thread id, which quoting never makes: empty braces would be no hash tag."""
 _CHUNK = 500
 """Members or objects of one request when a whole thread is written; keeps a single step of the server short."""
 
@@ -83,12 +85,12 @@ class RedisCheckpoints:
 
     def run(self, op: CheckpointOp[Reply]) -> Reply:
         """Answer one request, blocking."""
-        reply: Reply = drive(self._plans[type(op)](op), self._link.run)
+        reply: Reply = drive(self._plans[type(op)](op), cast("Callable[[Op[Any]], Any]", self._link.run))
         return reply
 
     async def arun(self, op: CheckpointOp[Reply]) -> Reply:
         """Answer one request on the running loop."""
-        reply: Reply = await adrive(self._plans[type(op)](op), self._link.arun)
+        reply: Reply = await adrive(self._plans[type(op)](op), cast("Callable[[Op[Any]], Awaitable[Any]]", self._link.arun))
         return reply
 
     def close(self) -> None:
@@ -100,7 +102,7 @@ class RedisCheckpoints:
         await self._link.aclose()
 
     def _keys(self, thread: str) -> tuple[str, ...]:
-        tag = f"{self._prefix}{{{quote(thread, safe='', errors='surrogatepass')}}}:"
+        tag = f"{self._prefix}{{{quote(thread, safe='', errors='surrogatepass') or _NO_NAME}}}:"
         return tuple(tag + table for table in _TABLES)
 
     def _script(self, script: Script, thread: str, *args: Argument) -> Plan[Any]:
@@ -183,13 +185,15 @@ class RedisCheckpoints:
         return [_found(one) for one in found]
 
     def _threads(self, op: ListThreads) -> Plan[list[str]]:
+        if op.run_ids == ():
+            return []
         literal = "".join(f"[{c}]" if c in "*?[" else "\\\\" if c == "\\" else c for c in self._prefix)
         keys = yield from ask(ScanKeys(match=f"{literal}{{*}}:{_TABLES[0]}"))
         names = sorted({_thread_of(key, self._prefix) for key in keys})
         if op.run_ids is None or not names:
             return names
         asked = tuple(escape(run_id) for run_id in op.run_ids)
-        commands = tuple(("SMISMEMBER", self._keys(name)[4], *asked) for name in names)
+        commands: tuple[tuple[Argument, ...], ...] = tuple(("SMISMEMBER", self._keys(name)[4], *asked) for name in names)
         hits = yield from ask(RunCommands(commands=commands))
         return [name for name, hit in zip(names, hits, strict=True) if any(hit)]
 
@@ -258,7 +262,8 @@ def _page_of(rows: list[CheckpointRow], op: ReadPage) -> list[CheckpointRow]:
 
 def _thread_of(key: bytes | str, prefix: str) -> str:
     text = key.decode() if isinstance(key, bytes) else key
-    return unquote(text[len(prefix) + 1 : -len(_TABLES[0]) - 2], errors="surrogatepass")
+    name = text[len(prefix) + 1 : -len(_TABLES[0]) - 2]
+    return "" if name == _NO_NAME else unquote(name, errors="surrogatepass")
 
 
 def _milliseconds(ttl_s: float | None) -> int:

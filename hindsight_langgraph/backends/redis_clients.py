@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator
+from functools import partial
 from typing import Any, Protocol, cast
 
+from hindsight_langgraph.backends.bounded_workers import BoundedWorkers
 from hindsight_langgraph.errors import ConfigError, StoreClosed
 
 _CONNECTIONS = 64
@@ -48,20 +50,26 @@ class RedisClients:
         self._timeout_s = timeout_s
         self._cluster = cluster
         self._lock = threading.Lock()
+        self._workers = BoundedWorkers(timeout_s=timeout_s)
         self._closed = False
         self._client: _Client | None = None
         self._loops: dict[asyncio.AbstractEventLoop, tuple[_Lifetime, _AsyncClient]] = {}
 
     def send(self, *parts: str | bytes | int) -> Any:
         """Send one command, blocking."""
-        return self._blocking().execute_command(*parts)
+        self._check_open()
+        if self._cluster:
+            # Its client asks one node after the other: with all three frozen that took four times the timeout.
+            return self._workers.call(partial(self._send, *parts))
+        return self._send(*parts)
 
     async def asend(self, *parts: str | bytes | int) -> Any:
         """Send one command on the running loop."""
+        self._check_open()
         if self._cluster:
             # redis-py's awaiting cluster client drops connections that other tasks use whenever it reads the topology, at its
             # first use too (8.1: 50 first additions at once counted 51); the blocking one does not.
-            return await asyncio.to_thread(self.send, *parts)
+            return await self._workers.acall(partial(self._send, *parts))
         client = await self._of_running_loop()
         return await client.execute_command(*parts)
 
@@ -70,6 +78,7 @@ class RedisClients:
         with self._lock:
             self._closed = True
             client, self._client = self._client, None
+        self._workers.close()
         if client is not None:
             client.close()
 
@@ -79,6 +88,9 @@ class RedisClients:
         held = self._loops.pop(asyncio.get_running_loop(), None)
         if held is not None:
             await held[0].aclose()
+
+    def _send(self, *parts: str | bytes | int) -> Any:
+        return self._blocking().execute_command(*parts)
 
     def _blocking(self) -> _Client:
         self._check_open()
@@ -94,7 +106,6 @@ class RedisClients:
         return self._blocking()
 
     async def _of_running_loop(self) -> _AsyncClient:
-        self._check_open()
         loop = asyncio.get_running_loop()
         held = self._loops.get(loop)
         if held is None:

@@ -63,7 +63,7 @@ KINDS: Mapping[str, tuple[type[HindsightError], str]] = {
 
 # Inside a script the code is somewhere in the message, and the class is only ResponseError.
 _CODES = re.compile(
-    r"\b(?:(NOAUTH|WRONGPASS|NOPERM|ACL failure)"
+    r"\b(?:(NOAUTH|WRONGPASS|NOPERM|ACL failure|user executing the script)"
     r"|(LOADING|READONLY|MISCONF|OOM|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|NOREPLICAS|BUSY))\b"
 )
 

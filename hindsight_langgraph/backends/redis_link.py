@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha1
@@ -87,59 +87,63 @@ class RedisLink:
         self._timeout_s = timeout_s
         self._lock = threading.Lock()
         self._client: Any = None
-        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _OfLoop] = WeakKeyDictionary()
         self._closed = False
 
-    def run(self, op: LinkOp[Reply]) -> Reply:
+    def run(self, op: LinkOp[Any]) -> Any:
         """Answer one request, blocking."""
         with self._mapped():
             client = self._blocking()
             if isinstance(op, RunScript):
-                return _plain(self._script(client, op))
+                return self._script(client, op)
             if isinstance(op, RunCommand):
-                return _plain(client.execute_command(*op.parts))
+                return client.execute_command(*op.parts)
             if isinstance(op, RunCommands):
                 with client.pipeline(transaction=False) as pipe:
                     for command in op.commands:
                         pipe.execute_command(*command)
-                    return _plain(pipe.execute())
+                    return pipe.execute()
             assert isinstance(op, ScanKeys)
-            return _plain(list(client.scan_iter(match=op.match, count=1000)))
+            return list(client.scan_iter(match=op.match, count=1000))
 
-    async def arun(self, op: LinkOp[Reply]) -> Reply:
+    async def arun(self, op: LinkOp[Any]) -> Any:
         """Answer one request with the client of the running loop."""
         async with self._amapped():
-            client = self._awaiting()
+            client = await self._awaiting()
             if isinstance(op, RunScript):
-                return _plain(await self._ascript(client, op))
+                return await self._ascript(client, op)
             if isinstance(op, RunCommand):
-                return _plain(await client.execute_command(*op.parts))
+                return await client.execute_command(*op.parts)
             if isinstance(op, RunCommands):
                 async with client.pipeline(transaction=False) as pipe:
                     for command in op.commands:
                         pipe.execute_command(*command)
-                    return _plain(await pipe.execute())
+                    return await pipe.execute()
             assert isinstance(op, ScanKeys)
-            return _plain([key async for key in client.scan_iter(match=op.match, count=1000)])
+            return [key async for key in client.scan_iter(match=op.match, count=1000)]
 
     def close(self) -> None:
-        """Release the blocking client and forget those of loops; later requests raise `StoreClosed`."""
+        """Release the blocking client and those of running loops; a loop that is not running releases its own when it ends.
+
+        Later requests raise `StoreClosed`.
+        """
         with self._lock:
             self._closed = True
             client, self._client = self._client, None
-            loops, self._loops = self._loops, WeakKeyDictionary()
+            running = [(loop, self._loops.pop(loop)) for loop in list(self._loops) if loop.is_running()]
         if client is not None:
             client.close()
-        for loop, other in loops.items():
-            if loop.is_running():
-                asyncio.run_coroutine_threadsafe(other.aclose(), loop)
+        for loop, other in running:
+            closing = asyncio.run_coroutine_threadsafe(_closed(other.guard), loop)
+            if loop is not _running_loop():  # a loop cannot wait for itself; it goes on to close its client when it may
+                closing.result(self._timeout_s)
 
     async def aclose(self) -> None:
         """As `close`, and wait until the client of the running loop is released."""
         with self._lock:
             mine = self._loops.pop(asyncio.get_running_loop(), None)
         if mine is not None:
-            await mine.aclose()
+            await mine.guard.aclose()
         self.close()
 
     def _script(self, client: Any, op: RunScript) -> Any:
@@ -166,23 +170,24 @@ class RedisLink:
                     import redis
                     from redis.retry import Retry
 
-                    kind = redis.RedisCluster if self._cluster else redis.Redis
+                    kind: Any = redis.RedisCluster if self._cluster else redis.Redis
                     self._client = kind.from_url(self._url, retry=Retry(*_patience()), **self._options())
         return self._client
 
-    def _awaiting(self) -> Any:
+    async def _awaiting(self) -> Any:
         loop = asyncio.get_running_loop()
-        client = self._loops.get(loop)
-        if client is None or self._closed:
+        mine = self._loops.get(loop)
+        if mine is None or self._closed:
             with self._lock:
                 self._check_open()
                 import redis.asyncio
                 from redis.asyncio.retry import Retry
 
-                kind = redis.asyncio.RedisCluster if self._cluster else redis.asyncio.Redis
+                kind: Any = redis.asyncio.RedisCluster if self._cluster else redis.asyncio.Redis
                 client = kind.from_url(self._url, retry=Retry(*_patience()), **self._options())
-                self._loops[loop] = client
-        return client
+                mine = self._loops[loop] = _OfLoop(client=client, guard=_until_closed(client))
+            await anext(mine.guard)
+        return mine.client
 
     def _options(self) -> dict[str, Any]:
         return {"socket_timeout": self._timeout_s, "socket_connect_timeout": self._timeout_s}
@@ -192,14 +197,14 @@ class RedisLink:
             raise StoreClosed(f"the checkpoints on {self._shown} were used after close(); open a new saver")
 
     @contextmanager
-    def _mapped(self) -> Iterator[None]:
+    def _mapped(self) -> Generator[None]:
         try:
             yield
         except Exception as error:
             raise self._error_of(error) from error
 
     @asynccontextmanager
-    async def _amapped(self) -> AsyncIterator[None]:
+    async def _amapped(self) -> AsyncGenerator[None]:
         try:
             yield
         except Exception as error:
@@ -215,17 +220,45 @@ class RedisLink:
             return StoreAuthError(f"{self._shown} refused the credentials: {error}; check user and password in the URL")
         if isinstance(error, exceptions.ResponseError) and str(error).startswith(("NOAUTH", "WRONGPASS", "NOPERM")):
             return StoreAuthError(f"{self._shown} refused the credentials: {error}; check user and password in the URL")
+        full = isinstance(error, exceptions.OutOfMemoryError)
+        if full or (isinstance(error, exceptions.ResponseError) and str(error).startswith(_PASSING)):
+            return StoreUnavailable(f"{self._shown} cannot serve now: {error}; try again")
         if isinstance(error, (exceptions.ConnectionError, exceptions.TimeoutError, exceptions.RedisClusterException, OSError)):
             return StoreUnavailable(f"{self._shown} cannot be reached: {error}; is the server up?")
-        if isinstance(error, exceptions.ResponseError) and str(error).startswith(_PASSING):
-            return StoreUnavailable(f"{self._shown} cannot serve now: {error}; try again")
         if isinstance(error, exceptions.RedisError):
             return StoreRejected(f"{self._shown} refused the request: {error}")
         return error
 
 
-_PASSING = ("OOM", "LOADING", "BUSY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF", "UNKILLABLE")
+_PASSING = ("OOM", "LOADING", "BUSY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF")
 """Answers of a server that is up and cannot do its work at the moment."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _OfLoop:
+    """The client of one loop with what closes it."""
+
+    client: Any
+    guard: AsyncGenerator[None, None]
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+async def _closed(guard: AsyncGenerator[None, None]) -> None:
+    await guard.aclose()
+
+
+async def _until_closed(client: Any) -> AsyncGenerator[None, None]:
+    """Closes a client when the generator is closed: by us, or by the loop itself, which at its end closes every generator."""
+    try:
+        yield
+    finally:
+        await client.aclose()
 
 
 def _patience() -> tuple[Any, int]:
@@ -243,8 +276,3 @@ def _shown(url: str) -> str:
             user = parts.username or ""
             return url.replace(parts.netloc, f"{user}:***@{parts.netloc.rpartition('@')[2]}", 1)
     return url
-
-
-def _plain(reply: Any) -> Any:
-    """Replies are of whatever type the command has; redis-py declares a union over both drivers."""
-    return reply

@@ -153,7 +153,9 @@ def _condition(condition: Condition) -> Any:
     models = _models()
     match condition:
         case OneOf():
-            return models.FieldCondition(key=condition.field, match=models.MatchAny(any=list(condition.values)))
+            one = len(condition.values) == 1
+            matching = models.MatchValue(value=condition.values[0]) if one else models.MatchAny(any=list(condition.values))
+            return models.FieldCondition(key=condition.field, match=matching)
         case Between():
             bounds = models.Range(gte=condition.low, gt=condition.above, lt=condition.below)
             return models.FieldCondition(key=condition.field, range=bounds)

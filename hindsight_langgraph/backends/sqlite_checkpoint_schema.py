@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,14 +13,16 @@ TABLES = ("checkpoints", "writes", "objects")
 """Everything that carries a thread number."""
 
 SCHEMA = (
-    "CREATE TABLE IF NOT EXISTS threads (no INTEGER PRIMARY KEY, thread TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL, expires REAL)",
+    """CREATE TABLE IF NOT EXISTS threads (
+        no INTEGER PRIMARY KEY, thread TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL, expires REAL)""",
     "CREATE INDEX IF NOT EXISTS expiring ON threads (expires) WHERE expires IS NOT NULL",
-    "CREATE TABLE IF NOT EXISTS checkpoints (thread INTEGER NOT NULL, ns TEXT NOT NULL, id TEXT NOT NULL, parent TEXT NOT NULL,"
-    " run_id TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (thread, ns, id)) WITHOUT ROWID",
+    """CREATE TABLE IF NOT EXISTS checkpoints (
+        thread INTEGER NOT NULL, ns TEXT NOT NULL, id TEXT NOT NULL, parent TEXT NOT NULL, run_id TEXT NOT NULL,
+        body BLOB NOT NULL, PRIMARY KEY (thread, ns, id)) WITHOUT ROWID""",
     "CREATE INDEX IF NOT EXISTS runs ON checkpoints (run_id) WHERE run_id <> ''",
-    "CREATE TABLE IF NOT EXISTS writes (thread INTEGER NOT NULL, ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL,"
-    " task_id TEXT NOT NULL, idx INTEGER NOT NULL, body BLOB NOT NULL,"
-    " PRIMARY KEY (thread, ns, checkpoint_id, task_id, idx)) WITHOUT ROWID",
+    """CREATE TABLE IF NOT EXISTS writes (
+        thread INTEGER NOT NULL, ns TEXT NOT NULL, checkpoint_id TEXT NOT NULL, task_id TEXT NOT NULL, idx INTEGER NOT NULL,
+        body BLOB NOT NULL, PRIMARY KEY (thread, ns, checkpoint_id, task_id, idx)) WITHOUT ROWID""",
     # Objects are large and their keys random: a rowid table appends them, and only the small index is kept in order.
     "CREATE TABLE IF NOT EXISTS objects (no INTEGER PRIMARY KEY, thread INTEGER NOT NULL, key BLOB NOT NULL, body BLOB NOT NULL)",
     "CREATE UNIQUE INDEX IF NOT EXISTS named ON objects (thread, key)",
@@ -35,7 +37,7 @@ _DOWN = {
 
 
 @contextmanager
-def mapped_errors(path: Path) -> Iterator[None]:
+def mapped_errors(path: Path) -> Generator[None]:
     """Turn what SQLite or the file system raises into the errors of this library."""
     try:
         yield
@@ -46,9 +48,7 @@ def mapped_errors(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _error_of(error, path) from error
     except OSError as error:
-        raise StoreUnavailable(
-            f"the checkpoints in {path} cannot be opened: {error}; check the directory and its rights"
-        ) from error
+        raise StoreUnavailable(f"the checkpoints in {path} cannot be opened: {error}; check its directory") from error
     except UnicodeEncodeError as error:
         raise StoreRejected(f"a thread, namespace or task id is not valid Unicode: {error}") from error
 

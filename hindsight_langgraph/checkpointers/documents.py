@@ -34,7 +34,7 @@ class Document:
     @property
     def open_deltas(self) -> set[str]:
         """Delta channels whose value is built from the writes of ancestors, back to one that holds a snapshot."""
-        counters = self.metadata.get(_DELTA_COUNTERS) or {}
+        counters = cast("Mapping[str, Any]", self.metadata.get(_DELTA_COUNTERS) or {})
         return {channel for channel in counters if channel in self.versions and channel not in self.refs}
 
 
@@ -64,10 +64,10 @@ def unpack_checkpoint(codec: ValueCodec, row: CheckpointRow) -> Document:
     Raises:
         StoreCorrupt: it is none.
     """
-    loaded = codec.loads(row.body)
-    if not isinstance(loaded, list) or len(cast("list[Any]", loaded)) != 2:
-        raise StoreCorrupt(f"the stored checkpoint {row.id!r} cannot be read; upgrade langgraph-hindsight or restore a backup")
-    checkpoint, metadata = cast("list[Any]", loaded)
+    try:
+        checkpoint, metadata = codec.loads(row.body)
+    except (TypeError, ValueError) as error:
+        raise StoreCorrupt(f"the stored checkpoint {row.id!r} cannot be read: {error}; restore a backup") from error
     return Document(row=row, checkpoint=checkpoint, metadata=metadata, refs=checkpoint["channel_values"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -48,7 +48,7 @@ from hindsight_langgraph.checkpointers.documents import (
     unpack_checkpoint,
     unpack_writes,
 )
-from hindsight_langgraph.checkpointers.values import Outgoing, ValueCodec
+from hindsight_langgraph.checkpointers.values import Outgoing, ValueCodec, named
 from hindsight_langgraph.errors import Conflict, StoreCorrupt
 from hindsight_langgraph.plan import Plan, ask
 
@@ -232,10 +232,10 @@ class Flows:
         Raises:
             ValueError: no such strategy.
         """
-        if strategy not in {"keep_latest", "delete"}:
+        if strategy not in {"keep_latest", "delete", "delete_all"}:  # the platform calls "delete" by its old name
             raise ValueError(f"prune strategy {strategy!r} is neither 'keep_latest' nor 'delete'")
         for thread_id in thread_ids:
-            if strategy == "delete":
+            if strategy != "keep_latest":
                 yield from self.delete_thread(thread_id)
             else:
                 yield from self._sweep(str(thread_id), retention.latest)
@@ -252,7 +252,7 @@ class Flows:
             content = yield from ask(ReadThread(thread=thread))
             checkpoints = {(row.ns, row.id): unpack_checkpoint(self.codec, row) for row in content.rows}
             keep = retention.with_chains(checkpoints, choose(checkpoints))
-            request = retention.sweep(thread, content, checkpoints, keep, self._write_refs(content))
+            request = retention.sweep(thread, content, checkpoints, keep, write_refs=self._write_refs(content), names_of=names_in)
             if request is None or (yield from ask(request)):
                 return
         raise Conflict(f"thread {thread!r} is written to all the time and could not be pruned; prune it when it is quiet")
@@ -300,6 +300,11 @@ class _DeltaWalk:
             if channel in self._seeds:
                 result[channel]["seed"] = reader.decode(self._seeds[channel])
         return result
+
+
+def names_in(refs: Iterable[bytes]) -> Iterator[bytes]:
+    """Names of the objects that references need directly."""
+    return (name for ref in refs for name in named(ref))
 
 
 def address_in(config: RunnableConfig) -> tuple[Any, str, str | None]:

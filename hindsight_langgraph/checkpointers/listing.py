@@ -39,7 +39,7 @@ class Listing:
         self._id: str | None = None
         if config is not None:
             thread_id, _, self._id = address_in(config)
-            self._ns = config["configurable"].get("checkpoint_ns")
+            self._ns = config.get("configurable", {}).get("checkpoint_ns")
             self._threads = [thread_id]
         self._after: Address | None = None
 

@@ -64,22 +64,30 @@ def sweep(
     content: ThreadContent,
     checkpoints: Checkpoints,
     keep: Collection[Address],
+    *,
     write_refs: Callable[[Address], list[bytes]],
+    names_of: Callable[[Iterable[bytes]], Iterable[bytes]],
 ) -> Sweep | None:
     """The request that drops everything but `keep` and what it refers to; None when there is nothing to drop.
 
     Writes that are newer than every checkpoint stay: theirs may be on its way.
+
+    Args:
+        thread: Its id.
+        content: All that is stored of it.
+        checkpoints: Its rows, parsed.
+        keep: Which of them stay.
+        write_refs: The references in the writes of a checkpoint.
+        names_of: The objects that references name.
     """
     newest = max((checkpoint_id for _, checkpoint_id in checkpoints), default="")
     drop_rows = tuple(address for address in checkpoints if address not in keep)
-    kept_writes = [
-        address for address in content.writes if address in keep or (address not in checkpoints and address[1] > newest)
-    ]
-    drop_writes = tuple(address for address in content.writes if address not in set(kept_writes))
-    refs = [ref for address in keep for ref in checkpoints[address].refs.values()]
-    refs += [ref for address in kept_writes for ref in write_refs(address)]
-    rewritten = _rebased(content.nodes, {ref for ref in refs if ref[:1] == b"l"})
-    alive = _alive({**content.nodes, **rewritten}, refs)
+    kept_writes = {at for at in content.writes if at in keep or (at not in checkpoints and at[1] > newest)}
+    drop_writes = tuple(content.writes.keys() - kept_writes)
+    names = {name for address in keep for name in names_of(checkpoints[address].refs.values())}
+    names |= {name for address in kept_writes for name in names_of(write_refs(address))}
+    rewritten = _rebased(content.nodes, {name for name in names if name[:1] == b"l"})
+    alive = _alive({**content.nodes, **rewritten}, names)
     drop_objects = tuple(content.keys - alive)
     if not (drop_rows or drop_writes or drop_objects):
         return None
@@ -127,18 +135,11 @@ def _nearest(parsed: Mapping[bytes, ListNode], node: ListNode, lists: set[bytes]
     return None
 
 
-def _alive(nodes: Mapping[bytes, bytes], refs: Iterable[bytes]) -> set[bytes]:
-    """Names of every object that references reach."""
-    alive: set[bytes] = set()
-    for ref in refs:
-        kind = ref[:1]
-        if kind == b"v":
-            alive.add(ref)
-        elif kind == b"s":
-            alive.update(_values(ref[1:]))
-        elif kind == b"l" and ref not in alive and ref in nodes:
-            alive.add(ref)
-            alive.update(_values(unpack_node(nodes[ref]).tail))
+def _alive(nodes: Mapping[bytes, bytes], names: Iterable[bytes]) -> set[bytes]:
+    """Names of every object that is reached from these."""
+    alive = set(names)
+    for key in [name for name in alive if name[:1] == b"l" and name in nodes]:
+        alive.update(_values(unpack_node(nodes[key]).tail))
     return alive
 
 

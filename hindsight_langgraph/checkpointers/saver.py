@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -21,15 +21,16 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from pydantic import BaseModel
 
 from hindsight_langgraph import records
-from hindsight_langgraph.checkpoint_ops import CheckpointStore, ListThreads
+from hindsight_langgraph.checkpoint_ops import CheckpointStore, ReadCheckpoint
 from hindsight_langgraph.checkpointers.flows import Flows, Lifetime
 from hindsight_langgraph.checkpointers.listing import Listing
 from hindsight_langgraph.checkpointers.opening import open_store
 from hindsight_langgraph.checkpointers.values import ValueCodec
 from hindsight_langgraph.errors import ConfigError
-from hindsight_langgraph.plan import Plan, adrive, ask, drive
+from hindsight_langgraph.plan import Op, Plan, adrive, drive
 
 R = TypeVar("R")
+_ANY_READ = ReadCheckpoint(thread="", ns="")
 
 
 class HindsightSaver(BaseCheckpointSaver[int]):
@@ -38,9 +39,9 @@ class HindsightSaver(BaseCheckpointSaver[int]):
     Values are stored once per thread by content, and a list of messages as what changed since the version before, so that a
     thread grows with what is said in it and not with its square. Reading any checkpoint gives exactly what was put.
 
-    Two writers on one thread: each checkpoint is written whole or not at all, and none replaces another's, since ids are unique. The
-    thread then forks at the checkpoint that both started from; reading without an id gives the one with the highest id. Nothing
-    is lost, and no error is raised: LangGraph gives a saver no way to know which run owns a thread.
+    Two writers on one thread: each checkpoint is written whole or not at all, and none replaces another's, since ids are unique.
+    The thread then forks at the checkpoint that both started from; reading without an id gives the one with the highest id.
+    Nothing is lost, and no error is raised: LangGraph gives a saver no way to know which run owns a thread.
 
     Args:
         store: Where checkpoints are kept; see `from_url` for the usual ones.
@@ -83,34 +84,37 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         encrypted_only: bool = False,
         prefix: str = "hindsight",
         timeout_s: float = 5.0,
+        durable: bool = False,
     ) -> Self:
         """A saver with a store of its own; nothing is connected before the first use.
 
         Args:
-            url: `redis://`, `rediss://`, `unix://`, `redis+cluster://`, `rediss+cluster://`, or `sqlite:///FILE` (four slashes for an
-                absolute path).
+            url: `redis://`, `rediss://`, `unix://`, `redis+cluster://`, `rediss+cluster://`, or `sqlite:///FILE` (four slashes
+                for an absolute path).
             serde: see the class.
             ttl_s: see the class.
             refresh_on_read: see the class.
             encrypted_only: see the class.
             prefix: Begins every key in Redis, so that deployments on one server do not see each other.
             timeout_s: The most that one request waits for the store.
+            durable: With SQLite, wait for the disk at each commit, so that a power cut loses nothing that was acknowledged; it
+                costs up to several ms a put. A killed process loses nothing either way. Redis decides this by its own settings.
 
         Raises:
             ConfigError: the URL is of no such form.
         """
-        store = open_store(url, prefix=prefix, timeout_s=timeout_s)
+        store = open_store(url, prefix=prefix, timeout_s=timeout_s, durable=durable)
         return cls(store, serde=serde, ttl_s=ttl_s, refresh_on_read=refresh_on_read, encrypted_only=encrypted_only)
 
     # --- life
 
     def setup(self) -> None:
         """Check that the store can be used, making what is missing; may be called any number of times, or never."""
-        self._store.run(ListThreads(run_ids=()))
+        self._store.run(_ANY_READ)
 
     async def asetup(self) -> None:
         """As `setup`."""
-        await self._store.arun(ListThreads(run_ids=()))
+        await self._store.arun(_ANY_READ)
 
     def close(self) -> None:
         """Release the store; later calls raise `StoreClosed`. May be called twice."""
@@ -174,7 +178,7 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         self._run(self._flows.copy_thread(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        """Keep the newest checkpoint of each namespace ("keep_latest", with what its delta channels need), or nothing ("delete")."""
+        """Keep the newest checkpoint of each namespace with what its delta channels need ("keep_latest"), or none ("delete")."""
         self._run(self._flows.prune(thread_ids, strategy))
 
     def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
@@ -247,10 +251,10 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         return flows
 
     def _run(self, plan: Plan[R]) -> R:
-        return drive(plan, self._store.run)
+        return drive(plan, cast("Callable[[Op[Any]], Any]", self._store.run))
 
     async def _arun(self, plan: Plan[R]) -> R:
-        return await adrive(plan, self._store.arun)
+        return await adrive(plan, cast("Callable[[Op[Any]], Awaitable[Any]]", self._store.arun))
 
 
 def _record_types() -> list[tuple[str, str]]:

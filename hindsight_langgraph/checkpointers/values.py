@@ -1,28 +1,31 @@
 """Channel values to references, with the objects that they name, and back.
 
 A reference is one letter and what follows it:
-`i` a serialised value itself, when it is short; `v` the digest of one kept as an object; `s` the digests of the few items of a list;
-`l` the digest of a list with more items, kept as a node (see `checkpoint_lists`). `v…` and `l…` are the names of objects as well.
+`i` a serialised value itself, when it is short; `v` the digest of one kept as an object; `s` the digests of a list's few items;
+`l` the digest of a list with more items, kept as a node (see `checkpoint_lists`); `m` the keys of a mapping that holds such
+lists, serialised, and a reference for each of its values. `v…` and `l…` are the names of objects as well.
 A serialised value is the type that the serializer gave, a zero byte, and its bytes.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, list_digest, spell_out, splice, value_digest
 from hindsight_langgraph.checkpoint_ops import Objects
 from hindsight_langgraph.checkpointers.cache import Cache
-from hindsight_langgraph.checkpointers.items import Fingerprint, Recipe, fingerprint, worth_itemising
+from hindsight_langgraph.checkpointers.items import Fingerprint, Recipe, fingerprint, rebuild, same_state, worth_itemising
 from hindsight_langgraph.errors import StoreCorrupt, StoreRejected
 
 _SHORT_VALUE = 48
 """Bytes of a serialised value that are no more than naming it would cost."""
 _SHORT_LIST = 8
+_LENGTH = struct.Struct(">I")
 _CACHE_BYTES = 32 * 1024 * 1024
 """Each of the caches of one serializer: values, and lists."""
 
@@ -34,6 +37,8 @@ class Outgoing:
     objects: dict[bytes, bytes] = field(default_factory=dict[bytes, bytes])
     needs: dict[bytes, None] = field(default_factory=dict[bytes, None])
     lists: dict[bytes, ListState] = field(default_factory=dict[bytes, "ListState"])
+    recipes: dict[bytes, Recipe] = field(default_factory=dict[bytes, "Recipe"])
+    """Of the values among the objects."""
     outgrown: dict[bytes, None] = field(default_factory=dict[bytes, None])
     """Lists that have a newer version now."""
 
@@ -51,15 +56,23 @@ class ListState:
     recipes: tuple[Recipe, ...]
     print: Fingerprint | None = None
     """Of the items as they were put; None until they are needed."""
+    exact: bool = False
+    """Whether the fingerprint describes the items as they are parsed, in full."""
 
     def build(self) -> list[Any]:
         """The list, made anew."""
-        return [recipe() for recipe in self.recipes]
+        if self.print is not None and self.exact:
+            return rebuild(self.print, self.recipes)
+        items = [recipe.parse() for recipe in self.recipes]
+        if self.print is None:
+            self.print = fingerprint(items)
+            self.exact = self.print is not None and all(recipe.shape is not None for recipe in self.recipes)
+        return items
 
     @property
     def weight(self) -> int:
         """Roughly the bytes that it holds."""
-        return 64 * len(self.recipes) + (len(self.print.content) if self.print else 0)
+        return 64 * len(self.recipes) + (len(self.print) if self.print else 0)
 
 
 class ValueCodec:
@@ -73,7 +86,7 @@ class ValueCodec:
     def __init__(self, serde: SerializerProtocol, *, encrypted_only: bool = False) -> None:
         self.serde = serde
         self._encrypted_only = encrypted_only
-        self._values: Cache[bytes] = Cache(_CACHE_BYTES)
+        self._values: Cache[Recipe] = Cache(_CACHE_BYTES)
         self._lists: Cache[ListState] = Cache(_CACHE_BYTES)
 
     # --- serialised values
@@ -110,10 +123,13 @@ class ValueCodec:
         """
         if worth_itemising(value):
             return self._encode_list(thread, value, out, base)
+        if _holds_lists(value):
+            refs = [self.encode(thread, inner, out) for inner in value.values()]
+            return b"m" + _join([self.dumps(list(value)), *refs])
         typed = self.dumps(value)
         if len(typed) <= _SHORT_VALUE:
             return b"i" + typed
-        return b"v" + self._add(typed, out)
+        return b"v" + self._bring(typed, out)
 
     def keep(self, ref: bytes, out: Outgoing) -> bytes:
         """A reference that is used again: what it names has to be there."""
@@ -123,19 +139,19 @@ class ValueCodec:
     def remember(self, thread: str, out: Outgoing) -> None:
         """Note what was stored, once it was."""
         for key in out.outgrown:
-            old = self._lists.get((thread, key))
-            if old is not None:  # its content is that of the newer one's beginning; one copy is enough
-                old.print = None
-                self._lists.put((thread, key), old, old.weight)
+            self._lists.drop((thread, key))  # old versions are seldom read, and hundreds of them are much for the collector
         for key, state in out.lists.items():
             self._lists.put((thread, key), state, state.weight)
-        for key, body in out.objects.items():
-            if key[:1] == b"v":
-                self._values.put((thread, key), body, len(body))
+        for key, recipe in out.recipes.items():
+            self._values.put((thread, key), recipe, len(recipe.typed))
 
-    def _add(self, typed: bytes, out: Outgoing) -> bytes:
+    def _bring(self, typed: bytes, out: Outgoing) -> bytes:
+        """Add a value to what is sent; its digest."""
         digest = value_digest(typed)
-        out.objects[b"v" + digest] = typed
+        key = b"v" + digest
+        if key not in out.objects:
+            out.objects[key] = typed
+            out.recipes[key] = Recipe(typed, self.loads)
         return digest
 
     def _encode_list(self, thread: str, items: list[Any], out: Outgoing, base: bytes | None) -> bytes:
@@ -144,28 +160,29 @@ class ValueCodec:
         same = 0
         if known is not None and seen is not None and known.print is not None and known.print.begins(seen):
             same = len(known.recipes)
-        bodies = [self.dumps(item) for item in items[same:]]
-        digests = [value_digest(body) for body in bodies]
+        digests = [self._bring(self.dumps(item), out) for item in items[same:]]
         refs = (known.refs if known is not None and same else b"") + b"".join(digests)
         if len(items) <= _SHORT_LIST:
-            # Of a list this short nothing is ever known; every item comes along.
-            out.objects.update((b"v" + digest, body) for digest, body in zip(digests, bodies, strict=True))
-            return b"s" + refs
+            return b"s" + refs  # of a list this short nothing is ever known: every item comes along
         key = b"l" + list_digest(refs)
-        stored = frozenset(_pieces(known.refs)) if known is not None and not same else frozenset[bytes]()
-        out.objects.update((b"v" + d, body) for d, body in zip(digests, bodies, strict=True) if d not in stored)
         if known is not None and base is not None:
             # With the version before there are all of its items, whether the new node is a splice of it or not.
             out.needs[base] = None
             out.outgrown[base] = None
+            for digest in _pieces(known.refs) if not same else ():
+                out.objects.pop(b"v" + digest, None)
             node = splice(base[1:], known.refs, known.links, refs)
         else:
             node = spell_out(refs)
         if key != base:
             out.objects[key] = node.pack()
+        new = [out.recipes[b"v" + digest] for digest in digests]
+        exact = known.exact if known is not None and same else True
+        exact = exact and all(
+            same_state(item, recipe.parse()) and recipe.shape is not None for item, recipe in zip(items[same:], new, strict=True)
+        )
         recipes = known.recipes if known is not None and same else ()
-        recipes += tuple(Recipe(body, self.loads) for body in bodies)
-        out.lists[key] = ListState(refs=refs, links=node.links, recipes=recipes, print=seen)
+        out.lists[key] = ListState(refs=refs, links=node.links, recipes=(*recipes, *new), print=seen, exact=exact)
         return key
 
     def _known(self, thread: str, base: bytes | None) -> ListState | None:
@@ -174,7 +191,7 @@ class ValueCodec:
             return None
         state = self._lists.get((thread, base))
         if state is not None and state.print is None:
-            state.print = fingerprint(state.build())
+            state.build()
             self._lists.put((thread, base), state, state.weight)
         return state
 
@@ -199,20 +216,20 @@ class ValueCodec:
         state = self._lists.get((thread, key))
         if state is None and key in objects.lists:
             refs, links = objects.lists[key]
-            bodies = [objects.values.get(b"v" + digest) for digest in _pieces(refs)]
-            recipes = tuple(Recipe(body, self.loads) for body in bodies if body is not None)
-            if len(recipes) == len(bodies):
-                state = ListState(refs=refs, links=links, recipes=recipes)
-                self._lists.put((thread, key), state, state.weight + sum(len(body or b"") for body in bodies))
+            recipes = [self.recipe(thread, b"v" + digest, objects) for digest in _pieces(refs)]
+            if None not in recipes:
+                state = ListState(refs=refs, links=links, recipes=tuple(cast("list[Recipe]", recipes)))
+                self._lists.put((thread, key), state, state.weight)
         return state
 
-    def value_body(self, thread: str, key: bytes, objects: Objects) -> bytes | None:
-        """The bytes of a value, from here or from what was read."""
-        body = objects.values.get(key)
-        if body is not None:
-            self._values.put((thread, key), body, len(body))
-            return body
-        return self._values.get((thread, key))
+    def recipe(self, thread: str, key: bytes, objects: Objects) -> Recipe | None:
+        """How to make a value, from here or from what was read; None when it is in neither."""
+        recipe = self._values.get((thread, key))
+        if recipe is None and key in objects.values:
+            typed = objects.values[key]
+            recipe = Recipe(typed, self.loads)
+            self._values.put((thread, key), recipe, len(typed))
+        return recipe
 
 
 class ValueReader:
@@ -233,21 +250,24 @@ class ValueReader:
         if kind == b"i":
             return self._codec.loads(rest)
         if kind == b"s":
-            return [self._codec.loads(self._body(key)) for key in named(ref)]
+            return [self._recipe(key).parse() for key in named(ref)]
         if kind == b"l":
             state = self._codec.list_state(self._thread, ref, self._objects)
             if state is None:
                 raise self._gone(ref)
             return state.build()
         if kind == b"v":
-            return self._codec.loads(self._body(ref))
+            return self._recipe(ref).parse()
+        if kind == b"m":
+            keys, *values = _split(rest)
+            return dict(zip(self._codec.loads(keys), map(self.decode, values), strict=True))
         raise StoreCorrupt(f"thread {self._thread!r} holds a reference of unknown kind {kind!r}; upgrade langgraph-hindsight")
 
-    def _body(self, key: bytes) -> bytes:
-        body = self._codec.value_body(self._thread, key, self._objects)
-        if body is None:
+    def _recipe(self, key: bytes) -> Recipe:
+        recipe = self._codec.recipe(self._thread, key, self._objects)
+        if recipe is None:
             raise self._gone(key)
-        return body
+        return recipe
 
     def _gone(self, key: bytes) -> StoreCorrupt:
         return StoreCorrupt(f"thread {self._thread!r} refers to object {key.hex()}, which is gone; restore it from a backup")
@@ -258,7 +278,29 @@ def named(ref: bytes) -> list[bytes]:
     kind = ref[:1]
     if kind == b"s":
         return [b"v" + digest for digest in _pieces(ref[1:])]
+    if kind == b"m":
+        return [name for inner in _split(ref[1:])[1:] for name in named(inner)]
     return [ref] if kind in {b"v", b"l"} else []
+
+
+def _holds_lists(value: object) -> bool:
+    """Whether a value is a plain mapping of which some values are kept item by item."""
+    return type(value) is dict and any(map(worth_itemising, cast("dict[object, object]", value).values()))
+
+
+def _join(parts: Iterable[bytes]) -> bytes:
+    return b"".join(_LENGTH.pack(len(part)) + part for part in parts)
+
+
+def _split(joined: bytes) -> list[bytes]:
+    parts: list[bytes] = []
+    at = 0
+    while at < len(joined):
+        (length,) = _LENGTH.unpack_from(joined, at)
+        at += _LENGTH.size
+        parts.append(joined[at : at + length])
+        at += length
+    return parts
 
 
 def _pieces(refs: bytes) -> Iterator[bytes]:

@@ -34,7 +34,7 @@ def build_agent(memory: HindsightMemory, chat_model: BaseChatModel | None = None
             return {"messages": [AIMessage(recorded["text"], id=recorded["id"])]}
         return {"messages": [AIMessage(answer_from(state.get("recollection")))]}
 
-    builder = StateGraph(MemoryState)
+    builder: Any = StateGraph(MemoryState)  # its methods' types are partly unknown
     builder.add_node("recall", RecallBeforePlan(memory))
     builder.add_node("agent", agent)
     builder.add_node("annotate", AnnotateAfterStep(memory))
@@ -44,7 +44,8 @@ def build_agent(memory: HindsightMemory, chat_model: BaseChatModel | None = None
     builder.add_edge("agent", "annotate")
     builder.add_edge("annotate", "consolidate")
     builder.add_edge("consolidate", END)
-    return builder.compile(checkpointer=memory.checkpointer())
+    compiled: CompiledStateGraph[Any, Any, Any, Any] = builder.compile(checkpointer=memory.checkpointer())
+    return compiled
 
 
 def answer_from(recollection: Recollection | None) -> str:

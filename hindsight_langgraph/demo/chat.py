@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from langchain_core.runnables import RunnableConfig
 from rich.console import Console
 from rich.prompt import Prompt
@@ -10,19 +12,19 @@ from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.demo.agent import build_agent, user_message
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.memory import HindsightMemory
-from hindsight_langgraph.models.chat import langchain_chat
+from hindsight_langgraph.models.chat import openai_chat_model
 
 
 def run_chat(config: HindsightConfig, *, user: str, thread: str, console: Console) -> None:
     """Read lines until an empty one or the end of input; show what each turn left in memory."""
-    model = langchain_chat(config.chat_model, config) if config.chat_model else None
+    model = openai_chat_model(config.chat_model, config) if config.chat_model else None
     if model is None:
         console.print("No chat model is configured (HINDSIGHT_CHAT_MODEL): answers come from memory alone.", style="yellow")
     console.print("Say something; an empty line ends.", style="dim")
     with HindsightMemory.open(config=config) as memory:
         reports: list[WriteReport] = []
         memory.on_event(lambda event: reports.append(event) if isinstance(event, WriteReport) else None)
-        agent = build_agent(memory, model)
+        agent: Any = build_agent(memory, model)
         run: RunnableConfig = {"configurable": {"thread_id": thread, "user_id": user}}
         while line := _read(console):
             state = agent.invoke({"messages": [user_message(line, at=memory.clock.now())]}, run)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -68,7 +68,7 @@ def replay(path: Path, part: int, *, console: Console) -> None:
                 style="yellow",
             )
         memory.on_event(lambda event: reports.append(event) if isinstance(event, WriteReport) else None)
-        agent = build_agent(memory)
+        agent: Any = build_agent(memory)
         total = sum(sum(line.role is Role.USER for line in session.turns) for session in sessions)
         with _progress(console) as progress:
             task = progress.add_task(f"part {part}", total=total)

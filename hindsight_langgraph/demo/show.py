@@ -62,9 +62,9 @@ def show_changes(console: Console, units: Sequence[MemoryUnit]) -> None:
     table.add_column("until")
     table.add_column("is now", style="green")
     for unit in units:
-        if unit.status is Status.SUPERSEDED and unit.superseded_by in by_id:
-            until = f"{unit.valid_to:%d %b}" if unit.valid_to else ""
-            table.add_row(unit.content, until, by_id[unit.superseded_by].content)
+        successor = by_id.get(unit.superseded_by or "")
+        if unit.status is Status.SUPERSEDED and successor is not None:
+            table.add_row(unit.content, f"{unit.valid_to:%d %b}" if unit.valid_to else "", successor.content)
     if table.row_count:
         console.print()
         console.print(table)

@@ -1,26 +1,25 @@
 """Parse a chat model's answer into facts, with what can be repaired without asking again (CASES O01 to O05).
 
-Models wrap JSON in fences and chatter, think aloud before it, name its keys differently, stop half-way, or say nothing. A failure is
+Models wrap JSON in fences and chatter, think aloud before it, name its keys differently, stop half-way or say nothing. Failure is
 never read as "nothing to remember": only an answer that is plainly an empty list of facts is.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from pydantic import Field
 
+from hindsight_langgraph.encoding.json_answers import as_list, as_object, read_json
 from hindsight_langgraph.encoding.scores import parse_score
 from hindsight_langgraph.encoding.statement import ExtractionStatus
 from hindsight_langgraph.ops import Answer
 from hindsight_langgraph.records import Record
 
 LIST_NAMES: Final = ("facts", "memories", "memory list", "statements", "items", "results", "data")
-"""Names under which models put the list, after `_plain`; the first is the one asked for."""
+"""Names under which models put the list, after `plain_name`; the first is the one asked for."""
 _FIELD_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "subject": ("subject", "entity", "subj", "who", "head"),
     "attribute": ("attribute", "attr", "predicate", "property", "key", "relation"),
@@ -90,7 +89,7 @@ def parse_facts(answer: Answer | None) -> Parsed:
         text = answer.reasoning  # some servers put the whole answer there
         if not text.strip():
             return _failed("the model's answer is empty")
-    value, whole = read_json(text)
+    value, whole = read_json(text, wanted=lambda value: _items(value) is not None)
     if value is None:
         return _failed("the model's answer holds no JSON" if whole else "the model's answer was cut short before its first item")
     items = _items(value)
@@ -114,160 +113,33 @@ def _judged(items: Sequence[object], *, whole: bool) -> Parsed:
     return Parsed(status=status, facts=tuple(facts), rejected=rejected, reason=reason)
 
 
-# --- from text to JSON ---------------------------------------------------------------------------------------------------
-
-_THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-_THOUGHT_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_THOUGHT_START: Final = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-
-
-def read_json(text: str) -> tuple[Any, bool]:
-    """The JSON value that an answer carries, and whether it was complete.
-
-    Thinking is dropped (closed, unopened or never closed), but only outside JSON: a value may hold "<think>" or a fence. Of
-    several values the last one that holds facts is meant: drafts come first.
-    """
-    candidates = list(_values(_without_thoughts(text)))
-    if not candidates:
-        return None, "{" not in text and "[" not in text
-    for value, whole in reversed(candidates):
-        if _items(value) is not None:
-            return value, whole
-    return candidates[-1]
-
-
-def _without_thoughts(text: str) -> str:
-    stripped = text.strip()
-    if stripped.startswith(("{", "[")) and _loads(stripped) is not None:
-        return stripped
-    text = _THOUGHT.sub("", text) if _opens_outside_json(text) else text
-    end = _last_outside_json(_THOUGHT_END, text)
-    if end:
-        text = text[end:]
-    start = _THOUGHT_START.search(text)
-    return text[: start.start()] if start and not re.search(r"[{\[]", text[: start.start()]) else text
-
-
-def _opens_outside_json(text: str) -> bool:
-    start = _THOUGHT_START.search(text)
-    return start is not None and not re.search(r"[{\[]", text[: start.start()])
-
-
-def _last_outside_json(pattern: re.Pattern[str], text: str) -> int:
-    """The end of the last match that a complete JSON value follows, 0 when there is none."""
-    for match in reversed(list(pattern.finditer(text))):
-        if re.search(r"[{\[]", text[match.end() :]) and next(_values(text[match.end() :]), (None, False))[1]:
-            return match.end()
-    return 0
-
-
-def _loads(text: str) -> Any:
-    """The value of a text that is JSON and nothing else, tolerating raw line breaks in strings; None otherwise."""
-    try:
-        return json.loads(text, strict=False)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _values(text: str) -> Iterator[tuple[Any, bool]]:
-    """Every object or list at the top level of a text, in order; the last may be one that was cut short."""
-    decoder = json.JSONDecoder(strict=False)
-    position = 0
-    for _ in range(_MOST_VALUES):
-        start = _next_open(text, position)
-        if start < 0:
-            return
-        try:
-            value, position = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
-            salvaged = _salvage(text[start:])
-            if salvaged is not None:
-                yield salvaged
-                return
-            if _JSON_OPENING.match(text, start) and not _scan(text[start:])[0]:
-                return  # cut inside its first item: an object within it is a part, not a fact
-            position = start + 1
-        else:
-            yield value, True
-
-
-def _next_open(text: str, position: int) -> int:
-    match = re.compile(r"[{\[]").search(text, position)
-    return match.start() if match else -1
-
-
-_JSON_OPENING: Final = re.compile(r"[{\[]\s*[\"{\[]")
-_MOST_VALUES: Final = 64
-"""How many openings are tried: an answer of nothing but brackets must not cost quadratic time."""
-_TRAILING_COMMA: Final = re.compile(r",(?=\s*[}\]])")
-
-
-def _salvage(text: str) -> tuple[Any, bool] | None:
-    """A value with trailing commas, or one that was cut short, closed after its last complete item. None when it is neither."""
-    end, closers, safe = _scan(text)
-    if end:
-        value = _loads(_TRAILING_COMMA.sub("", text[:end]))
-        return None if value is None else (value, True)
-    if safe is None or not closers:
-        return None
-    cut, open_there = safe
-    value = _loads(text[:cut] + open_there)
-    return None if value is None else (value, False)
-
-
-def _scan(text: str) -> tuple[int, str, tuple[int, str] | None]:
-    """Walk over one value: where it ends (0 when it does not), what would close it, and the last place behind a complete object."""
-    stack: list[str] = []
-    safe: tuple[int, str] | None = None
-    quoted = escaped = False
-    for index, char in enumerate(text):
-        if quoted:
-            quoted, escaped = (char != '"' or escaped), char == "\\" and not escaped
-        elif char == '"':
-            quoted = True
-        elif char in "{[":
-            stack.append("}" if char == "{" else "]")
-        elif char in "}]":
-            if not stack or stack.pop() != char:
-                return 0, "", None
-            if not stack:
-                return index + 1, "", safe
-            if char == "}" and stack in (["]"], ["}", "]"]):  # one whole item of the list, not a part of one
-                safe = (index + 1, "".join(reversed(stack)))
-    return 0, "".join(reversed(stack)), safe
-
-
-# --- from JSON to facts --------------------------------------------------------------------------------------------------
-
-
-def _plain(name: object) -> str:
-    return re.sub(r"[\s_-]+", " ", str(name)).strip().lower()
-
-
-def _items(value: object) -> Sequence[object] | None:
+def _items(value: object) -> list[object] | None:
     """The list of facts that a value carries, whatever it is called; None when it carries none."""
-    if isinstance(value, list):
-        return value
-    if not isinstance(value, dict):
-        return None
-    named = {_plain(key): inner for key, inner in value.items()}
+    listed = as_list(value)
+    named = as_object(value)
+    if named is None:
+        return listed
     for name in LIST_NAMES:
         if name in named:
-            inner = named[name]
-            if isinstance(inner, dict) and read_fact(inner) is None:
-                return _items(inner)
-            return inner if isinstance(inner, list) else [inner] if isinstance(inner, dict) else None
+            return _listed(named[name])
     if read_fact(value) is not None:
         return [value]
-    lists = [inner for inner in named.values() if isinstance(inner, list) and inner]
+    lists = [found for inner in named.values() if (found := as_list(inner))]
     return lists[0] if len(lists) == 1 and any(read_fact(item) for item in lists[0]) else None
+
+
+def _listed(inner: object) -> list[object] | None:
+    """What stands under a list's name: the list, one item without its list, or another object that holds it."""
+    if as_object(inner) is None:
+        return as_list(inner)
+    return [inner] if read_fact(inner) is not None else _items(inner)
 
 
 def read_fact(item: object) -> Fact | None:
     """One item of an answer as a fact: it needs a whole triple, or a sentence. None for anything else."""
-    if not isinstance(item, dict):
+    named = as_object(item)
+    if named is None:
         return None
-    named = {_plain(key): inner for key, inner in item.items()}
     fields = {field: named[name] for field, names in _FIELD_NAMES.items() for name in reversed(names) if name in named}
     texts = {
         name: _text(fields.get(name))
@@ -293,34 +165,28 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int) or (isinstance(value, float) and math.isfinite(value)):
         return str(value)
-    if isinstance(value, list):
-        return ", ".join(part for inner in value if (part := _text(inner)))
-    return ""
+    return ", ".join(part for inner in as_list(value) or () if (part := _text(inner)))
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        value = [value]
-    if not isinstance(value, list):
-        return ()
-    named = [item.get("name", "") if isinstance(item, dict) else item for item in value]
-    return tuple(dict.fromkeys(text for item in named if (text := _text(item))))
+    items = [value] if isinstance(value, str) else as_list(value) or []
+    names = [_text((as_object(item) or {"name": item}).get("name")) for item in items]
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _relations(value: object) -> tuple[tuple[str, str, str], ...]:
-    found: list[tuple[str, str, str]] = []
-    for item in value if isinstance(value, list) else ():
-        if isinstance(item, list) and len(item) == 3:
-            parts = tuple(_text(part) for part in item)
-        elif isinstance(item, dict):
-            named = {_plain(key): _text(inner) for key, inner in item.items()}
-            parts = (
-                named.get("source") or named.get("from") or named.get("subject") or "",
-                named.get("type") or named.get("relation") or "",
-                named.get("target") or named.get("to") or named.get("object") or "",
-            )
-        else:
-            continue
-        if all(parts):
-            found.append((parts[0], parts[1], parts[2]))
-    return tuple(found)
+    found = [_relation(item) for item in as_list(value) or ()]
+    return tuple(relation for relation in found if all(relation))
+
+
+def _relation(item: object) -> tuple[str, str, str]:
+    """(source, type, target), with blanks where they are missing."""
+    listed = as_list(item)
+    if listed is not None:
+        return (_text(listed[0]), _text(listed[1]), _text(listed[2])) if len(listed) == 3 else ("", "", "")
+    named = as_object(item) or {}
+
+    def first(*names: str) -> str:
+        return next((text for name in names if (text := _text(named.get(name)))), "")
+
+    return first("source", "from", "subject"), first("type", "relation"), first("target", "to", "object")

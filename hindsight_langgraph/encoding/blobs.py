@@ -1,4 +1,4 @@
-"""Take encoded bytes out of a text: a data URI or a long base64 run says nothing to a reader or an index (SPEC A12, CASES O16)."""
+"""Take encoded bytes out of a text: a data URI or a long base64 run says nothing to a reader (SPEC A12, CASES O16)."""
 
 from __future__ import annotations
 

@@ -92,6 +92,11 @@ _SOURCES: Final[dict[str, tuple[str, str]]] = {
         r"we (?:have|use|run|are)|our \w+|there (?:is|are)|is (?:the|our|my|an?)\b|it's (?:a|set)\b)",
         r"我(?:是|在|叫|住|做|管|负责|开了|研|刚接手|家|老婆|老公|妈|爸|儿子|女儿|同事|室友)|归.{1,6}管|负责|由.{1,6}(?:管|负责)|管(?:着|两|三)|导师|领队|店长|老板是",
     ),
+    "habit": (
+        r"\b(?:i|we|he|she|they|it)\b.{0,40}\b(?:every|each) (?:\w+ )?(?:day|week|month|morning|evening|night|year|\w+day)\b|"
+        r"\bon (?:\w+ )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:daily|weekly|monthly|(?:once|twice|\w+ times) a (?:day|week|month))\b",
+        r"每(?:天|周|月|年|晚|早|次|个|逢|隔)|周[一二三四五六日末](?:都|去|上|做|休|会|开)|经常|平时|固定",
+    ),
     "sentiment": (
         r"\b(?:proud|dread(?:ing|ed)?|worried|worry|nervous|anxious|excited|thrilled|happy (?:about|with|that)|sad|upset|scared|afraid|"
         r"lonely|relieved|frustrated|angry|stressed|overwhelmed|grateful|miss(?:ing)? (?:her|him|them|home)|guilty|ashamed)\b",
@@ -138,6 +143,7 @@ NAMES: Final = tuple(_SOURCES)
 _CASED: Final = frozenset({"name"})
 """Cues that read capital letters."""
 
+_KEEP_IN_MIND: Final = re.compile(r"\b(?:don't|do not|never|won't|didn't) forget\b|别忘|不要忘|不会忘|没忘", re.IGNORECASE)
 _CJK = re.compile(r"[\u3400-\u9fff]")
 
 
@@ -154,9 +160,33 @@ def is_chinese(text: str) -> bool:
     return bool(_CJK.search(text))
 
 
+_ASKING: Final = re.compile(
+    r"^\W*(?:(?:so|and|but|ok|okay|well|hey|then),? )?"
+    r"(?:(?:what|when|where|who|whose|which|how|why)(?: (?!i\b|you\b|we\b|they\b|he\b|she\b|it\b|that\b|the\b)\w+){0,2} )?"
+    r"(?:is|are|was|were|do|does|did|can|could|should|would|will|have|has|may|must) "
+    r"(?:i|you|we|they|he|she|it|this|that|there|the|my|your|our)\b(?!.*[,:])",
+    re.IGNORECASE,
+)
+
+
+def is_question(sentence: str) -> bool:
+    """Whether one sentence asks: by its mark, by its particle, or by its word order where the mark was left out."""
+    text = sentence.strip()
+    if text.endswith(("?", "？")):
+        return True
+    if is_chinese(text):
+        return bool(re.search(r"(?:吗|什么|谁|哪[里儿个些]|怎么样|多少|几点)[。\s]*$", text))
+    return bool(_ASKING.search(text))
+
+
 @lru_cache(maxsize=8_192)
 def cues(text: str) -> frozenset[str]:
     """Names of the cues that a text shows."""
     straight = text.replace("’", "'").strip()
     chinese = is_chinese(straight)
     return frozenset(name for name, english, zh in _patterns() if (zh if chinese else english).search(straight))
+
+
+def is_retraction(text: str) -> bool:
+    """Whether a text asks to forget, or takes back, what was said before; "don't forget" does not."""
+    return "forget" in cues(_KEEP_IN_MIND.sub("", text))

@@ -13,18 +13,18 @@ from hindsight_langgraph.encoding.match import Match, Outcome, match, says_the_s
 from hindsight_langgraph.encoding.reading import Judged, WritingTools
 from hindsight_langgraph.encoding.store import find_pools, make_changes
 from hindsight_langgraph.encoding.updates import Candidate
-from hindsight_langgraph.similarity import similarity
 from hindsight_langgraph.plan import Plan
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status
+from hindsight_langgraph.similarity import similarity
 
 
 @dataclass(kw_only=True, slots=True)
 class Decided:
     """What is to be written, before anything is."""
 
-    new: dict[str, MemoryUnit] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
-    matches: dict[str, Match] = field(default_factory=dict)
+    new: dict[str, MemoryUnit] = field(default_factory=dict[str, MemoryUnit])
+    changes: list[Change] = field(default_factory=list[Change])
+    matches: dict[str, Match] = field(default_factory=dict[str, Match])
 
 
 def decide(
@@ -32,6 +32,7 @@ def decide(
     vectors: Mapping[str, Vector],
     asked: Mapping[str, Vector],
     *,
+    replaced_values: Mapping[str, str],
     scope: Scope,
     tools: WritingTools,
     config: WriteConfig,
@@ -52,7 +53,13 @@ def decide(
             for other in decided.new.values()
             if other.status is Status.ACTIVE
         ]
-        found = match(unit, candidates, heads=tools.heads.reading(vectors.get(unit.id)), config=config)
+        found = match(
+            unit,
+            candidates,
+            heads=tools.heads.reading(vectors.get(unit.id)),
+            config=config,
+            replaced_value=replaced_values.get(unit.id, ""),
+        )
         decided.matches[unit.id] = found
         _take(decided, unit, found, now=now)
     return decided

@@ -23,9 +23,7 @@ def draft(
 ) -> MemoryUnit:
     """The unit of a statement: names under one id, the attribute under one slug, importance by kind, an id that a retry repeats.
 
-    Args:
-        statement: what the extractor said; `turn` is the turn that said it, `previous` the one before.
-        now: becomes `created_at`.
+    `turn` is the turn that said it, `previous` the one before; `now` becomes `created_at`.
     """
     triple = None if statement.triple is None else _normal(statement.triple, aliases)
     kind, tags, content = statement.kind, statement.tags, statement.content
@@ -33,7 +31,7 @@ def draft(
         kind, tags, triple = Kind.FACT, (*tags, QUOTED_CLAIM), None
         content = f'The {turn.role} wrote: "{content}"'
     importance = base_importance(kind) if statement.importance is None else statement.importance
-    key = content if triple is None else "\x1e".join((content, triple.subject, triple.attribute, triple.value))
+    key = content if triple is None else f"{content}\x1e{triple.subject}\x1e{triple.attribute}\x1e{triple.value}"
     moment = turn.at or now
     anchor = statement.anchor
     return MemoryUnit(

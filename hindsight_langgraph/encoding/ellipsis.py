@@ -34,8 +34,8 @@ _EITHER: Final = re.compile(
 )
 _EITHER_ZH: Final = re.compile(r"(?:要么|或者|是)(?P<one>[^，。；？?]+)[，,；]?(?:要么|或者|还是)(?P<two>[^，。；？?]+)")
 _CANCEL: Final = re.compile(
-    r"^(?:oh |ah |no,? )?(?:never ?mind|forget it|scrap that|let's not|drop it|not any ?more|on second thought,? no)\b[^a-z]*(?:\w+\W*){0,4}$|"
-    r"^(?:还是)?(?:算了|不用了|作罢|不弄了|不搞了)(?:吧|，.{0,6})?[。！!]*$",
+    r"^(?:oh |ah |no,? )?(?:never ?mind|forget (?:it|that|about (?:it|that))|scrap that|ignore that|let's not|drop it|not any ?more|on second thought,? no)\b[^a-z]*(?:\w+\W*){0,4}$|"
+    r"^(?:还是)?(?:算了|不用了|作罢|不弄了|不搞了|忘了吧|别记了|当我没说|不算)(?:吧|，.{0,6})?[。！!]*$",
     re.IGNORECASE,
 )
 
@@ -48,6 +48,8 @@ class Reading(NamedTuple):
     """The turns that say it together; the last one is the turn itself."""
     kind: Kind | None = None
     """Set where filling in settles the kind."""
+    withdraws: bool = False
+    """True when the first of its turns is taken back."""
 
 
 def read(turn: Turn, context: Sequence[Turn], *, text: str | None = None) -> Reading:
@@ -99,9 +101,11 @@ def _withdrawal(turn: Turn, said: str, context: Sequence[Turn]) -> Reading | Non
     proposal = next((t for t in reversed(context[-LOOK_BACK:]) if t.role is Role.USER and weight(t.text) > 20), None)
     if proposal is None:
         return None
+    if "forget" in cues(said):  # what is to be forgotten is not written down once more
+        return Reading(content=said, turn_ids=(proposal.id, turn.id), kind=Kind.CORRECTION, withdraws=True)
     quote = clip(proposal.text.strip(), QUOTE_WEIGHT)
     content = f"{said}（指：{quote}）" if is_chinese(said) else f"{said} (about: {quote})"
-    return Reading(content=content, turn_ids=(proposal.id, turn.id), kind=Kind.DECISION)
+    return Reading(content=content, turn_ids=(proposal.id, turn.id), kind=Kind.DECISION, withdraws=True)
 
 
 def _answer(turn: Turn, said: str, context: Sequence[Turn]) -> Reading | None:

@@ -116,7 +116,7 @@ class AliasTable:
         return type(self)(learned, seen=self.seen)
 
     def titled(self, key: str) -> Self:
-        """The table after "Mr Chen": "chen" means him, and "Dr Chen" too; a Mrs Chen is another person, and then "chen" is nobody."""
+        """The table after "Mr Chen": "chen" means him, and "Dr Chen" too; a Mrs Chen is another, and then "chen" is nobody."""
         match = _TITLED.match(key)
         if not match or key in self.learned:
             return self
@@ -148,7 +148,7 @@ def find_entities(text: str, known: AliasTable) -> tuple[str, ...]:
 
 
 def _known(text: str, known: AliasTable) -> list[tuple[int, int, str]]:
-    """Mentions of known names however they are written: runs of Latin words up to the longest alias, Chinese ones by substring."""
+    """Mentions of known names however they are written: runs of Latin words, Chinese names by substring."""
     found: list[tuple[int, int, str]] = []
     tokens = list(_TOKEN.finditer(text))
     index = 0

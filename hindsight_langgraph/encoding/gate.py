@@ -1,4 +1,4 @@
-"""Is a turn worth remembering? (SPEC B1)
+"""Decides whether a turn is worth remembering (SPEC B1).
 
 Events are written, not turns: a stated preference, fact or decision, a change of a task, a failure with its cause, a correction.
 Chit-chat, acknowledgements and thinking aloud are not. What the agent itself says is kept only as what a user's choice refers to;
@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.assertions import triples
+from hindsight_langgraph.encoding.cues import cues, is_question, is_retraction
 from hindsight_langgraph.encoding.features import WORD_FEATURES, turn_features, word_features
 from hindsight_langgraph.encoding.heads import Heads
+from hindsight_langgraph.encoding.split import sentences
 from hindsight_langgraph.records import Record, Role, Turn, Unit01
 
 
@@ -52,6 +54,8 @@ def judge(
     able = heads.reading(vector)
     features = words if able.space is None or vector is None else turn_features(words, vector, previous_vector)
     ((_, score),) = able.gate.probabilities(features).items()
+    if is_retraction(turn.text) and "question" not in cues(turn.text):
+        return Verdict(keep=True, score=max(score, able.gate.threshold), reasons=("takes back",))
     if score < able.gate.threshold and (stated := triples(turn.text)):
         fact = stated[0][1]
         return Verdict(keep=True, score=able.gate.threshold, reasons=(f"states {fact.subject} {fact.attribute}",))
@@ -68,7 +72,8 @@ def _by_rule(turn: Turn) -> Verdict | None:
     if not turn.text.strip():
         return Verdict(keep=False, score=0.0, reasons=("blank",))
     if turn.role is Role.USER:
-        return None
+        asks = all(is_question(sentence) for sentence in sentences(turn.text) if sentence.strip())
+        return Verdict(keep=False, score=0.0, reasons=("only asks",)) if asks else None
     if turn.role is Role.TOOL and turn.error:
         return Verdict(keep=True, score=1.0, reasons=("tool failure",))
     return Verdict(keep=False, score=0.0, reasons=(f"said by the {turn.role}",))
@@ -77,6 +82,6 @@ def _by_rule(turn: Turn) -> Verdict | None:
 def _reasons(words: NDArray[np.float64], heads: Heads, *, keep: bool) -> tuple[str, ...]:
     """The word features that pushed most towards the verdict."""
     pushes = heads.gate.weights[0, : len(WORD_FEATURES)] * words
-    order = np.argsort(-pushes if keep else pushes)
-    found = [WORD_FEATURES[i] for i in order[:3] if (pushes[i] > 0) == keep and pushes[i] != 0]
+    order: list[int] = np.argsort(-pushes if keep else pushes).tolist()
+    found: list[str] = [WORD_FEATURES[i] for i in order[:3] if (pushes[i] > 0) == keep and pushes[i] != 0]
     return tuple(found) or ("meaning",)

@@ -12,7 +12,7 @@ from typing import Final
 
 from hindsight_langgraph.encoding.assertions import triples
 from hindsight_langgraph.encoding.attributes import CANONICAL, USER
-from hindsight_langgraph.encoding.cues import cues, is_chinese
+from hindsight_langgraph.encoding.cues import cues, is_chinese, is_retraction
 from hindsight_langgraph.encoding.ellipsis import Reading, read
 from hindsight_langgraph.encoding.entities import AliasTable, find_entities
 from hindsight_langgraph.encoding.features import Vector, embedding_text, turn_features, word_features
@@ -34,9 +34,10 @@ TOOL_CHARS: Final = 300
 
 _TASTES: Final = frozenset({"likes", "uses", "drinks", "eats"})
 """Attributes that say what someone prefers; tools that someone uses count (SPEC B3)."""
-_EVENTS: Final = frozenset({"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"})
+_EVENTS: Final = frozenset(
+    {"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"}
+)
 """Cues of a sentence that must not be lost when its neighbours become triples."""
-_KEEP_IN_MIND: Final = re.compile(r"\b(?:don't|do not|never|won't|didn't) forget\b|别忘|不要忘|不会忘|没忘", re.IGNORECASE)
 
 
 class LocalExtractor:
@@ -80,7 +81,9 @@ class LocalExtractor:
         previous = context[-1] if context else None
         kind = reading.kind or self._kind(turn, segment, previous)
         tags: tuple[str, ...] = ()
-        if is_retraction(segment):
+        if reading.withdraws:
+            tags = (RETRACTION,)
+        elif is_retraction(segment):
             kind, tags = Kind.CORRECTION, (RETRACTION,)
         if is_instruction_to_assistant(segment):
             kind, tags = Kind.FACT, (QUOTED_CLAIM,)
@@ -107,11 +110,6 @@ class LocalExtractor:
             return Kind(able.kind.best(words)[0])
         before = self._vectors.get(embedding_text(previous)) if previous else None
         return Kind(able.kind.best(turn_features(words, vector, before))[0])
-
-
-def is_retraction(text: str) -> bool:
-    """Whether a text asks to forget, or takes back, what was said before; "don't forget" does not."""
-    return "forget" in cues(_KEEP_IN_MIND.sub("", text))
 
 
 def _with_triples(base: Statement, segment: str) -> list[Statement]:

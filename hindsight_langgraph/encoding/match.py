@@ -16,12 +16,21 @@ from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.encoding.identity import same_text
 from hindsight_langgraph.encoding.local_extractor import RETRACTION
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import Candidate, stand_side_by_side, update_features
+from hindsight_langgraph.encoding.updates import Candidate, share_matter, stand_side_by_side, update_features
+from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Record, Status, Triple
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 SECOND_UPDATE: Final = 0.80
 """From which probability one unit replaces a second one besides the likeliest."""
+
+
+RETRACTED: Final = 0.10
+"""The same where the text says that something is taken back, so that only what is in question."""
+
+
+COMMON_MATTER: Final = 0.55
+"""Texts this close speak of the same matter though they share no word."""
 
 
 class Outcome(StrEnum):
@@ -46,14 +55,15 @@ class Match(Record):
     reasons: tuple[str, ...] = ()
 
 
-def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: WriteConfig) -> Match:
+def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: WriteConfig, replaced_value: str = "") -> Match:
     """Decide on one new unit.
 
     Args:
         new: the unit, not yet stored.
         pool: active units of the same owner that may have to do with it.
         heads: judge updates that no triple shows.
-        config: thresholds of SPEC B6 and B7, on the scale of `models.embedders.similarity`.
+        replaced_value: the value that the text says it replaces ("instead of Vim"), where an extractor found one.
+        config: thresholds of SPEC B6 and B7, on the scale of `similarity.similarity`.
     """
     others = [c for c in pool if c.unit.owner == new.owner and c.unit.status is Status.ACTIVE and c.unit.id != new.id]
     twin = next((c for c in sorted(others, key=lambda c: -c.similarity) if says_the_same(new, c, config=config)), None)
@@ -64,11 +74,19 @@ def match(new: MemoryUnit, pool: Sequence[Candidate], *, heads: Heads, config: W
         return Match(outcome=Outcome.DUPLICATE, same_as=twin.unit.id, reasons=("says the same",))
     later = next((c for c in others if c.unit.moment > new.moment and replaces(c.unit, new)), None)
     if later is not None:
-        return Match(outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",))
+        return Match(
+            outcome=Outcome.LATE, superseded_by=later.unit.id, related=related, reasons=("said before what replaced it",)
+        )
+    withdrawn = _withdrawn(new, others)
+    if withdrawn:
+        return Match(outcome=Outcome.UPDATE, supersedes=withdrawn, related=related, reasons=("takes back what was just said",))
     older = [c for c in others if c.unit.moment <= new.moment and not set(c.unit.sources) & set(new.sources)]
     by_triple = tuple(c.unit.id for c in older if replaces(new, c.unit))
     if by_triple:
         return Match(outcome=Outcome.UPDATE, supersedes=by_triple, related=related, reasons=("same subject and attribute",))
+    named = _named(replaced_value, new, older)
+    if named:
+        return Match(outcome=Outcome.UPDATE, supersedes=named, related=related, reasons=("names what it replaces",))
     likely = _likely_updates(new, older, heads)
     if likely:
         ids = tuple(unit_id for unit_id, _ in likely)
@@ -102,7 +120,7 @@ def replaces(new: MemoryUnit, old: MemoryUnit) -> bool:
     one, other = new.triple, old.triple
     if _folded(one.subject) != _folded(other.subject):
         return False
-    same_value = _folded(one.value) == _folded(other.value)
+    same_value = _folded(one.value) == _folded(other.value) or (one.negated and _is_called(one.value, other.value))
     if one.attribute != other.attribute:
         return same_value and one.negated and not other.negated and one.attribute != "likes"
     if one.multi_valued or other.multi_valued:
@@ -112,12 +130,35 @@ def replaces(new: MemoryUnit, old: MemoryUnit) -> bool:
     return not same_value
 
 
+def _is_called(short: str, full: str) -> bool:
+    """Whether what is denied is the thing in short: "Resolve" for "DaVinci Resolve 19", "coffee" for "two cups of coffee"."""
+    words = set(terms(short))
+    return bool(words) and words <= set(terms(full))
+
+
+def _named(value: str, new: MemoryUnit, older: Sequence[Candidate]) -> tuple[str, ...]:
+    """The closest unit that has the value which the text says it replaces."""
+    wanted = same_text(value)
+    if not wanted:
+        return ()
+    found = [c for c in older if wanted in same_text(c.unit.content) and _may_replace(new, c.unit)]
+    return tuple(c.unit.id for c in sorted(found, key=lambda c: -c.similarity)[:1])
+
+
+def _withdrawn(new: MemoryUnit, pool: Sequence[Candidate]) -> tuple[str, ...]:
+    """The units read from the turn that a bare "forget it" or "never mind" takes back."""
+    if RETRACTION not in new.tags or len(new.sources) < 2:
+        return ()
+    return tuple(c.unit.id for c in pool if c.unit.sources[-1:] == new.sources[:1] and c.unit.moment <= new.moment)
+
+
 def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -> list[tuple[str, float]]:
     """Ids of the units that the update head says are replaced, likeliest first."""
     if not older or QUOTED_CLAIM in new.tags:
         return []
+    first = min(heads.update.threshold, RETRACTED) if RETRACTION in new.tags else heads.update.threshold
     rows = update_features(new, older)
-    able = [_may_replace(new, candidate.unit) for candidate in older]
+    able = [_may_replace(new, c.unit) and (c.similarity >= COMMON_MATTER or share_matter(new, c.unit)) for c in older]
     odds = [next(iter(heads.update.probabilities(row).values())) for row in rows]
     ranked = sorted(
         ((candidate, chance) for candidate, chance, may in zip(older, odds, able, strict=True) if may), key=lambda pair: -pair[1]
@@ -125,7 +166,7 @@ def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -
     return [
         (candidate.unit.id, chance)
         for rank, (candidate, chance) in enumerate(ranked[:2])
-        if chance >= (heads.update.threshold if rank == 0 else SECOND_UPDATE)
+        if chance >= (first if rank == 0 else SECOND_UPDATE)
     ]
 
 

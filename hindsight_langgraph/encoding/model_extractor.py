@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, cast
 
 from hindsight_langgraph.encoding import times
 from hindsight_langgraph.encoding.answers import Fact, Parsed, parse_facts
@@ -22,17 +22,29 @@ from hindsight_langgraph.records import Kind, Relation, Role, Scope, TimeAnchor,
 
 _USER_NAMES: Final = frozenset({"user", "the user", "i", "me", "myself", "用户", "我", "本人"})
 _KINDS: Final = {kind.value: kind for kind in Kind if kind is not Kind.EPISODE} | {
-    "task": Kind.TASK_STATE, "task state": Kind.TASK_STATE, "event": Kind.FACT, "feeling": Kind.SENTIMENT, "emotion": Kind.SENTIMENT,
-    "retraction": Kind.CORRECTION, "偏好": Kind.PREFERENCE, "事实": Kind.FACT, "决定": Kind.DECISION, "流程": Kind.PROCEDURE, "步骤": Kind.PROCEDURE,
-    "更正": Kind.CORRECTION, "情绪": Kind.SENTIMENT, "实体": Kind.ENTITY, "任务状态": Kind.TASK_STATE,
-}  # fmt: skip
+    "task": Kind.TASK_STATE,
+    "task state": Kind.TASK_STATE,
+    "event": Kind.FACT,
+    "feeling": Kind.SENTIMENT,
+    "emotion": Kind.SENTIMENT,
+    "retraction": Kind.CORRECTION,
+    "偏好": Kind.PREFERENCE,
+    "事实": Kind.FACT,
+    "决定": Kind.DECISION,
+    "流程": Kind.PROCEDURE,
+    "步骤": Kind.PROCEDURE,
+    "更正": Kind.CORRECTION,
+    "情绪": Kind.SENTIMENT,
+    "实体": Kind.ENTITY,
+    "任务状态": Kind.TASK_STATE,
+}
 
 
 class ModelExtractor:
     """Implements `statement.Extractor` by `ops.Complete` requests, at most one repair call a request.
 
-    The model sees no secrets and no encoded bytes. It copies the words of a time; the date is computed here, against the turn's own
-    moment, so that no date of the prompt or of today can slip in (CASES O07).
+    The model sees neither secrets nor encoded bytes. It copies the words of a time; the date is computed here, against the turn's
+    own moment, so that no date of the prompt or of today can slip in (CASES O07).
     """
 
     def __init__(self, *, redactor: Redactor, max_turn_chars: int = 4_000, max_tokens: int = 1_200) -> None:
@@ -114,10 +126,12 @@ def _scrubbed(fact: Fact, secrets: Sequence[str]) -> Fact:
     return Fact.model_validate({name: _scrubbed_value(value, secrets) for name, value in fact.model_dump().items()})
 
 
-def _scrubbed_value(value: Any, secrets: Sequence[str]) -> Any:
+def _scrubbed_value(value: object, secrets: Sequence[str]) -> object:
     if isinstance(value, str):
         return scrub(value, secrets)
-    return tuple(_scrubbed_value(inner, secrets) for inner in value) if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return tuple(_scrubbed_value(inner, secrets) for inner in cast("tuple[object, ...]", value))
+    return value
 
 
 def _statement(fact: Fact, group: Sequence[Piece], timezone: str) -> Statement | None:

@@ -1,7 +1,7 @@
 """Find text that gives orders to the assistant about its own behaviour: kept only as a quoted claim of its author.
 
-A wish about the work ("use pytest from now on", "以后用表格") is a preference, not an order of this kind. An order aims at what the
-assistant is told, believes itself to be, reveals, or may do: it pretends to be the system, lifts rules, or hides from the user.
+A wish about the work ("use pytest from now on", "以后用表格") is a preference, not an order of this kind. An order aims at
+what the assistant is told, believes itself to be, reveals, or may do: it plays the system, lifts rules, or hides from the user.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_TOLD: Final = r"(?:instructions?|prompts?|rules?|guidelines?|directives?|guardrails?|restrictions?|safety (?:rules|filters?)|programming|system message)"
+_TOLD: Final = (
+    r"(?:instructions?|prompts?|rules?|guidelines?|directives?|guardrails?|restrictions?|safety (?:rules|filters?)|programming"
+    r"|system message)"
+)
 _REST: Final = r"[^.!?\n。！？]{0,200}"
 
 _ORDER: Final = re.compile(

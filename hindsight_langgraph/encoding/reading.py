@@ -18,7 +18,7 @@ from hindsight_langgraph.encoding.local_extractor import LocalExtractor
 from hindsight_langgraph.encoding.split import pieces, segments
 from hindsight_langgraph.encoding.statement import Extraction, ExtractionStatus, Extractor, Statement
 from hindsight_langgraph.ops import Complete
-from hindsight_langgraph.plan import Plan
+from hindsight_langgraph.plan import Plan, Together
 from hindsight_langgraph.ports import Redactor
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Role, Scope, Turn
 
@@ -52,7 +52,9 @@ class Judged:
     readable: list[Turn]
     """What the extractor reads of it: the turn, or those parts of a long one that passed."""
     extraction: Extraction | None = None
-    drafts: list[MemoryUnit] = field(default_factory=list)
+    replaced_values: dict[str, str] = field(default_factory=dict[str, str])
+    """By draft, the value that its text says it replaces."""
+    drafts: list[MemoryUnit] = field(default_factory=list[MemoryUnit])
 
     @property
     def previous(self) -> Turn | None:
@@ -134,11 +136,13 @@ def drafts(one: Judged, *, scope: Scope, aliases: AliasTable, redactor: Redactor
         return []
     if one.failed:
         return [raw_unit(part, previous=one.previous, scope=scope, now=now) for part in one.readable]
-    units = [
-        draft(_without_secrets(statement, redactor), turn=one.turn, previous=one.previous, scope=scope, aliases=aliases, now=now)
-        for statement in one.extraction.statements
-    ]
-    return list({unit.id: unit for unit in units}.values())
+    units: dict[str, MemoryUnit] = {}
+    for statement in one.extraction.statements:
+        clean = _without_secrets(statement, redactor)
+        unit = draft(clean, turn=one.turn, previous=one.previous, scope=scope, aliases=aliases, now=now)
+        units[unit.id] = unit
+        one.replaced_values[unit.id] = statement.supersedes_hint
+    return list(units.values())
 
 
 def _without_secrets(statement: Statement, redactor: Redactor) -> Statement:
@@ -159,7 +163,8 @@ def _counted(plan: Plan[Extraction]) -> Plan[tuple[Extraction, int]]:
             request = plan.send(reply) if error is None else plan.throw(error)
         except StopIteration as stop:
             return stop.value, calls
-        calls += isinstance(request, Complete)
+        asked_for = request.ops if isinstance(request, Together) else (request,)
+        calls += sum(isinstance(op, Complete) for op in asked_for)
         reply, error = None, None
         try:
             reply = yield request

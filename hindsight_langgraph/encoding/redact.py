@@ -22,116 +22,21 @@ _NAME: Final = (
     r"|refresh|session|bot|api|id)[ _-]?)?token"
     r"|credentials?|登录密码|密码|口令|密钥|令牌|私钥|验证码|授权码)"
 )
-_BEFORE_NAME: Final = r"(?<![a-z])(?:[a-z0-9]+[_.-])*"
+_BEFORE_NAME: Final = r"(?<![a-z])(?:[a-z0-9]{1,30}[_.-]){0,6}"
 _PROSE_LINK: Final = (
     r"(?:\s+(?:for|of|on|to|at|in)\s+[\w .'’@/-]{1,40}?)?\s*(?:(?:\b(?:is|was|got|has been)\s+)?\b(?:changed|set"
     r"|reset|updated|equal)\s+to\b|\bis\b|\bwas\b|['’]s\b(?=\s)|=>|->|是|为|改成了?|换成了?|改为|设成了?|设为)"
     r"(?:\s+(?:now|still|just))?\s*[:：]?\s*"
 )
-_STATES: Final = frozenset(
-    [
-        "a",
-        "all",
-        "also",
-        "an",
-        "and",
-        "any",
-        "as",
-        "at",
-        "available",
-        "been",
-        "blank",
-        "by",
-        "changed",
-        "compromised",
-        "correct",
-        "customary",
-        "different",
-        "empty",
-        "encrypted",
-        "expired",
-        "fine",
-        "for",
-        "from",
-        "gone",
-        "good",
-        "hashed",
-        "here",
-        "hidden",
-        "i",
-        "if",
-        "in",
-        "incorrect",
-        "invalid",
-        "it",
-        "just",
-        "kept",
-        "leaked",
-        "long",
-        "lost",
-        "mandatory",
-        "missing",
-        "my",
-        "needed",
-        "never",
-        "new",
-        "no",
-        "none",
-        "not",
-        "now",
-        "null",
-        "off",
-        "ok",
-        "okay",
-        "old",
-        "on",
-        "only",
-        "optional",
-        "our",
-        "out",
-        "private",
-        "public",
-        "required",
-        "reset",
-        "revoked",
-        "right",
-        "rotated",
-        "safe",
-        "same",
-        "secret",
-        "secure",
-        "set",
-        "shared",
-        "short",
-        "still",
-        "stored",
-        "strong",
-        "that",
-        "the",
-        "their",
-        "there",
-        "this",
-        "to",
-        "too",
-        "true",
-        "false",
-        "undefined",
-        "unchanged",
-        "unknown",
-        "unset",
-        "up",
-        "valid",
-        "very",
-        "weak",
-        "what",
-        "where",
-        "with",
-        "wrong",
-        "yes",
-        "your",
-        "yours",
-    ]
+_STATES_WORDS: Final = (
+    "a all also an and any as at available been blank by changed compromised correct customary different "
+    "empty encrypted expired fine for from gone good hashed here hidden i if in incorrect invalid it just "
+    "kept leaked long lost mandatory missing my needed never new no none not now null off ok okay old on "
+    "only optional our out private public required reset revoked right rotated safe same secret secure "
+    "set shared short still stored strong that the their there this to too true false undefined unchanged "
+    "unknown unset up valid very weak what where with wrong yes your yours"
 )
+_STATES: Final = frozenset(_STATES_WORDS.split())
 _HOLDER: Final = re.compile(r"^(?:\$\{?|\{\{|%\(|<|os\.|process\.|env\b|getenv|\*{3,}|x{4,}$|\.{3}|…|your[_-])", re.IGNORECASE)
 
 
@@ -237,30 +142,51 @@ def _rule(kind: str, pattern: str, replace: Replace, flags: re.RegexFlag = re.IG
 
 
 _RULES: Final = (
-    _rule("private_key", r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)", _whole, re.DOTALL),
-    _rule("token", r"\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s+)?(?P<value>(?!(?:bearer|basic|token|digest|negotiate|apikey)\b)[^\s\"',;，。]{3,})", _value_only),
+    _rule(
+        "private_key",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+        _whole,
+        re.DOTALL,
+    ),
+    _rule(
+        "token",
+        r"\b(?:proxy-)?authorization[\"']?\s*[:=]\s*[\"']?(?:(?:bearer|basic|token|digest|negotiate|apikey)\s+)?(?P<value>(?!(?:bearer|basic|token|digest|negotiate|apikey)\b)[^\s\"',;，。]{3,})",
+        _value_only,
+    ),
     _rule("token", r"\bbearer\s+(?P<value>(?=[^\s]*[\d._-])[A-Za-z0-9._~+/=-]{8,}[A-Za-z0-9_=])", _value_only),
     _rule("jwt", r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{3,}(?:\.[A-Za-z0-9_-]*)?", _whole, re.NOFLAG),
     _rule("api_key", rf"(?<![A-Za-z0-9])(?:{_KEYS})(?![A-Za-z0-9])", _whole, re.NOFLAG),
-    _rule("connection_string", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]*:(?P<value>[^\s@/]+)(?=@)", _value_only),
-    _rule("connection_string", r"\b(?:AccountKey|SharedAccessKey|Pwd|Password)=(?P<value>[^\s;\"']{3,})(?=;|\s|$|[\"'])", _value_only),
+    _rule("connection_string", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,80}:(?P<value>[^\s@/]{1,200})(?=@)", _value_only),
+    _rule(
+        "connection_string",
+        r"\b(?:AccountKey|SharedAccessKey|Pwd|Password)=(?P<value>[^\s;\"']{3,})(?=;|\s|$|[\"'])",
+        _value_only,
+    ),
     _rule("token", r"https://hooks\.slack\.com/services/(?P<value>[A-Za-z0-9/]{15,})", _value_only),
-    _rule("token", r"[?&](?:access_token|api_?key|auth|key|password|sig|signature|secret|token|x-amz-signature)=(?P<value>[^\s&#]{4,})", _value_only),
+    _rule(
+        "token",
+        r"[?&](?:access_token|api_?key|auth|key|password|sig|signature|secret|token|x-amz-signature)=(?P<value>[^\s&#]{4,})",
+        _value_only,
+    ),
     _rule("token", r"\b(?:set-)?cookie:\s*(?P<value>[^\s][^\n]*)", _value_only),
     _rule("password", r"(?:(?<=\s)|^)(?:-u|--user)\s+[\w.@-]+:(?P<value>\S{3,})", _value_only),
     _rule("password", r"(?:(?<=\s)|^)--(?:password|passphrase|token|secret|api-key)[= ](?P<value>[^\s-]\S{2,})", _value_only),
-    _rule("password", rf"{_BEFORE_NAME}(?P<name>{_NAME})(?:[_-][a-z0-9]+)*[\"']?\s*(?:=(?![=>])|:(?!//)|：|:=)\s*{_VALUE}", _assigned),
+    _rule(
+        "password",
+        rf"{_BEFORE_NAME}(?P<name>{_NAME})(?:[_-][a-z0-9]{{1,30}}){{0,4}}[\"']?\s*(?:=(?![=>])|:(?!//)|：|:=)\s*{_VALUE}",
+        _assigned,
+    ),
     _rule("password", rf"(?P<name>{_NAME}){_PROSE_LINK}{_VALUE}", _said),
     _rule("password", rf"(?P<name>{_NAME})\s+{_VALUE}", _beside),
     _rule("pin", r"\b(?:pin(?:\s*(?:code|number|码))?|cvv2?|cvc)\s*(?:is|was|=|:|：|是|为)?\s*(?P<value>\d{3,8})\b", _value_only),
     _rule("card", r"(?<![\w.-])(?:\d[ -]?){12,18}\d(?![\w-])", _card),
     _rule("key", r"(?<![A-Za-z0-9+/_=.-])[A-Za-z0-9+/_-]{32,}={0,2}(?![A-Za-z0-9+/_=])", _random, re.NOFLAG),
-)  # fmt: skip
+)
 
 
 _HINT: Final = re.compile(
     r"pass|pwd|secret|key|token|credential|authori|bearer|cookie|pin\b|pin\s*码|cv[vc]|密|口令|令牌|私钥|验证码"
-    r"|授权码|:\S*@|[?&]\w+=|-u\s|--\w|[A-Za-z0-9+/_.:-]{14,}|\d[\d -]{11,}",
+    r"|授权码|:\S{0,80}@|[?&]\w+=|-u\s|--\w|[A-Za-z0-9+/_.:-]{14,}|\d[\d -]{11,}",
     re.IGNORECASE,
 )
 """What every rule needs somewhere; most texts have none of it (5 times the speed)."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from hindsight_langgraph.encoding.answers import Fact, read_fact
+from hindsight_langgraph.encoding.json_answers import as_list, as_object
 from hindsight_langgraph.records import Record
 
 Action = Literal["add", "update", "delete", "keep"]
@@ -70,21 +71,13 @@ def resolve_references(value: object, *, shown: Sequence[str], steps: int = 0) -
     return Resolved(changes=tuple(changes), links=tuple(links), skipped=skipped)
 
 
-def _plain_keys(value: object) -> dict[str, Any]:
-    return (
-        {re.sub(r"[\s_-]+", " ", str(key)).strip().lower(): inner for key, inner in value.items()}
-        if isinstance(value, dict)
-        else {}
-    )
-
-
 def _list(value: object, names: Sequence[str]) -> Sequence[object]:
-    named = _plain_keys(value)
-    return next((named[name] for name in names if isinstance(named.get(name), list)), ())
+    named = as_object(value) or {}
+    return next((found for name in names if (found := as_list(named.get(name))) is not None), ())
 
 
 def _change(item: object, shown: Sequence[str]) -> Change | None:
-    named = _plain_keys(item)
+    named = as_object(item) or {}
     action = _ACTIONS.get(str(named.get("action", named.get("event", named.get("op", "")))).strip().lower())
     fact = read_fact(named.get("fact", item))
     if action == "add":
@@ -96,7 +89,7 @@ def _change(item: object, shown: Sequence[str]) -> Change | None:
 
 
 def _link(item: object, steps: int) -> Link | None:
-    named = _plain_keys(item)
+    named = as_object(item) or {}
     cause, effect = number_of(named.get("cause"), steps), number_of(named.get("effect"), steps)
     return None if cause is None or effect is None or cause == effect else Link(cause=cause, effect=effect)
 

@@ -23,15 +23,12 @@ BASE_IMPORTANCE: Final[Mapping[Kind, float]] = MappingProxyType(
 )
 """SPEC B5; the kinds that it does not name take the value of the one that they are most like."""
 
-CHIT_CHAT: Final = 0.20
-"""SPEC B5: what the gate did not find worth keeping, and a host kept all the same."""
-
 _IDENTITY: Final = frozenset({"name", "allergic_to", "lives_in", "works_at", "occupation", "birthday"})
 
 
-def base_importance(kind: Kind, *, kept: bool = True) -> float:
-    """The importance that a kind starts with (SPEC B5)."""
-    return BASE_IMPORTANCE[kind] if kept else CHIT_CHAT
+def base_importance(kind: Kind) -> float:
+    """The importance that a kind starts with (SPEC B5). Chit-chat (0.20 there) has none: the gate lets it go."""
+    return BASE_IMPORTANCE[kind]
 
 
 def tier_of(kind: Kind, triple: Triple | None, *, subject: str = "user") -> Tier:

@@ -12,9 +12,24 @@ _NUMBER: Final = r"[-+]?\d+(?:\.\d+)?"
 _SCALED: Final = re.compile(rf"({_NUMBER})\s*(?:[%％]|(?:/|out of\b|of\b)\s*({_NUMBER}))?", re.IGNORECASE)
 _NAME: Final = re.compile(r"\b(?:importance|score|rating|relevance|confidence)\b|重要性|重要度|评分|得分|分数", re.IGNORECASE)
 _WORDS: Final = {
-    "critical": 0.95, "very high": 0.95, "high": 0.8, "important": 0.8, "medium": 0.5, "moderate": 0.5, "low": 0.2, "very low": 0.1, "none": 0.0,
-    "很高": 0.95, "高": 0.8, "重要": 0.8, "中": 0.5, "中等": 0.5, "一般": 0.5, "低": 0.2, "很低": 0.1,
-}  # fmt: skip
+    "critical": 0.95,
+    "very high": 0.95,
+    "high": 0.8,
+    "important": 0.8,
+    "medium": 0.5,
+    "moderate": 0.5,
+    "low": 0.2,
+    "very low": 0.1,
+    "none": 0.0,
+    "很高": 0.95,
+    "高": 0.8,
+    "重要": 0.8,
+    "中": 0.5,
+    "中等": 0.5,
+    "一般": 0.5,
+    "低": 0.2,
+    "很低": 0.1,
+}
 
 
 def parse_score(value: object, default: Default) -> float | Default:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from hindsight_langgraph.encoding.cues import is_chinese
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import Turn
 
@@ -42,7 +41,7 @@ def sentences(text: str) -> list[str]:
 
 def weight(text: str) -> int:
     """Length of a text for the limits of models: a Chinese character weighs about as much as three letters."""
-    if not is_chinese(text):
+    if text.isascii():
         return len(text)
     return sum(WEIGHT_CJK if char >= "\u2e80" else 1 for char in text)
 
@@ -100,7 +99,7 @@ def _hard_cut(sentence: str, limit: int) -> Sequence[str]:
     """A sentence in parts of at most `limit` weight, cut at a comma or blank where one is near."""
     if weight(sentence) <= limit:
         return [sentence]
-    size = max(1, limit // WEIGHT_CJK if is_chinese(sentence) else limit)
+    size = limit if sentence.isascii() else max(1, limit // WEIGHT_CJK)
     parts: list[str] = []
     rest = sentence
     while len(rest) > size:

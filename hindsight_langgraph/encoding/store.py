@@ -48,8 +48,7 @@ def find_pools(
 ) -> Plan[list[list[Candidate]]]:
     """For each unit the active units of its owner that may have to do with it: close, of the same words, things or attribute.
 
-    Args:
-        units: new units; `vectors` holds their embeddings by id, `asked` those of the turns before them.
+    `vectors` holds the embeddings of the units by id, `asked` those of the turns before them, both from `space`.
     """
     probes: list[tuple[int, Probe]] = []
     for i, unit in enumerate(units):
@@ -65,9 +64,9 @@ def find_pools(
 
 
 def put(units: Sequence[MemoryUnit], vectors: Mapping[str, Vector]) -> Plan[None]:
-    """Store new units, all or none."""
+    """Store new units, all or none; one that another writer of the same turn stored meanwhile is left as it is."""
     if units:
-        yield from ask(PutUnits(units=tuple(_indexed(unit, vectors.get(unit.id)) for unit in units)))
+        yield from ask(PutUnits(units=tuple(_indexed(unit, vectors.get(unit.id)) for unit in units), only_new=True))
 
 
 def make_changes(changes: Sequence[Change], *, scope: Scope, now: datetime) -> Plan[list[str]]:
@@ -77,7 +76,7 @@ def make_changes(changes: Sequence[Change], *, scope: Scope, now: datetime) -> P
         Conflict: a unit changed under every one of `ATTEMPTS` tries.
     """
     changed: list[str] = []
-    waiting = list(changes)
+    waiting: list[Change] = list(changes)
     for _ in range(ATTEMPTS):
         if not waiting:
             return changed
@@ -118,9 +117,7 @@ def _probes(unit: MemoryUnit, vector: Vector | None, asked: Vector | None, scope
     return probes
 
 
-def _pool(
-    answers: Sequence[tuple[Probe, list[Hit]]], asked: Vector | None, space: EmbeddingSpace | None
-) -> list[Candidate]:
+def _pool(answers: Sequence[tuple[Probe, list[Hit]]], asked: Vector | None, space: EmbeddingSpace | None) -> list[Candidate]:
     """The units of all channels, each once. One that a dense channel cut off is at most as close as its last hit."""
     units: dict[str, MemoryUnit] = {}
     close: dict[str, float] = {}

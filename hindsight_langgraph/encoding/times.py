@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
+from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -26,15 +27,17 @@ _JOIN_CLOCK: Final = re.compile(r"[\s,，]*(?:at|by|around|about|的|before|from
 _JOIN_DAY: Final = re.compile(r"[\s,，(（的]{0,3}")
 _JOIN_RANGE: Final = re.compile(r"\s*(?:to|until|till|through|and|-|–|—|~|～|到|至)\s*(?:the\s)?", re.IGNORECASE)
 _MOVED: Final = re.compile(
-    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|brought forward|delayed?|changed?)\b"
+    r"\b(?:moved?|moves|postponed?|pushed?|push|rescheduled?|reschedule|shifted?|slip(?:s|ped)?|slid"
+    r"|brought forward|delayed?|changed?)\b"
     r"|改|推迟|延|提前|挪|换",
     re.IGNORECASE,
 )
 _LATE_PART: Final = re.compile(r"evening|night|afternoon|下午|傍晚|晚", re.IGNORECASE)
 
 _DROPPED: Final = re.compile(
-    r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be|\bmoved from|\bpushed from"
-    r"|不是|不再是|原定|原来|原本|本来|原计划|从)"
+    r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be"
+    r"|\b(?:moved|pushed|slipped|slid|shifted|changed|rescheduled|postponed|delayed|brought forward)(?: back| forward)? from"
+    r"|不是|不再是|原定|原来|原本|本来|原计划)"
     r"(?:\s+(?:on|at|for|until|the|planned for|from))*[\s在是定于]*$",
     re.IGNORECASE,
 )
@@ -45,7 +48,8 @@ _EFFECT: Final = re.compile(
 )
 _OF_SOMEBODY: Final = re.compile(r"[你您我他她咱](?:们)?$")
 _STEPS: Final = re.compile(
-    r"先.{1,60}(?:再|然后|接着|最后)|:\s[^.!?]*,[^.!?]*\bthen\b|\bhow i\b.*:|\bsteps?\b.*:", re.IGNORECASE | re.DOTALL
+    r"先.{1,60}(?:再|然后|接着|最后)|:\s[^.!?]{0,300},[^.!?]{0,300}\bthen\b|\bhow i\b.{0,80}:|\bsteps?\b.{0,40}:",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -113,6 +117,7 @@ def _written(span: Span) -> str:
     return f"{first:%Y-%m-%d}" if first.date() == last.date() else f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
 
 
+@lru_cache(maxsize=64)
 def is_recurring(text: str) -> bool:
     """True when the text speaks of something that happens again and again ("every Monday", "每周一", "on Fridays")."""
     return bool(times_english_words.RECURRING.search(text) or (_HAN.search(text) and times_chinese_words.RECURRING.search(text)))
@@ -144,17 +149,40 @@ def _blank(match: re.Match[str]) -> str:
     return "\x00" * len(match[0])
 
 
+_PIECE: Final = 600
+"""Characters read at once: patterns cost up to the square of it, so a long paste is read piece by piece."""
+_PIECE_END: Final = re.compile(r"[\n。！？]|[.!?;]\s|[，,]|\s")
+
+
 def _spans(text: str, now: datetime | None, context: str) -> list[Span]:
     """The time expressions of a text, in order, without overlaps."""
+    found: list[Span] = []
+    start = 0
+    while start < len(text):
+        end = _cut(text, start)
+        found.extend(replace(span, at=span.at + start, to=span.to + start) for span in _spans_of(text[start:end], now))
+        start = end
+    return _with_offsets(found, now, context)
+
+
+def _cut(text: str, start: int) -> int:
+    """Where the piece that begins at `start` ends: behind a sentence, else behind a word, else in the middle of one."""
+    end = start + _PIECE
+    if end >= len(text):
+        return len(text)
+    ends = [match.end() for match in _PIECE_END.finditer(text, start + _PIECE // 2, end)]
+    sentences = [place for place in ends if text[place - 1] in "\n。！？" or text[place - 2] in ".!?;"]
+    return (sentences or ends or [end])[-1]
+
+
+def _spans_of(text: str, now: datetime | None) -> list[Span]:
     prose = _NO_PROSE.sub(_blank, text)
     found = list(_iso(prose))
     if _LATIN.search(prose):
         found.extend(times_english.read_english(times_english_words.RECURRING.sub(_blank, prose), now))
     if _HAN.search(prose):
         found.extend(times_chinese.read_chinese(times_chinese_words.RECURRING.sub(_blank, prose), now))
-    if not found:
-        return []
-    return _with_offsets(_merged(_longest(found), prose), now, context)
+    return _merged(_longest(found), prose)
 
 
 def _iso(text: str) -> list[Span]:
@@ -265,7 +293,9 @@ def _claim(span: Span, text: str, now: datetime | None) -> int:
     """How strongly a time is the event's own: 4 due and ahead, 3 one of the two, 2 when it happened, 0 none."""
     if span.shape not in {Shape.DATE, Shape.WEEKDAY, Shape.MOMENT}:
         return 0
-    before = text[: span.at]
+    before = text[max(0, span.at - 60) : span.at]
+    if before.endswith(("从", "由")) and _MOVED.search(text[span.to : span.to + 6]):
+        return 0
     if _DROPPED.search(before) or (_OF_SOMEBODY.search(before) and text.startswith("的", span.to)):
         return 0
     ahead = now is not None and span.start.date() > now.date()

@@ -129,13 +129,13 @@ def year(number: int) -> Interval:
 
 
 def few_ago(day: date, unit: str) -> Interval | None:
-    """The time that "a few" days, weeks, months or years (by first letter) ago means: two to five; nothing shorter is worth a guess."""
+    """What "a few" days, weeks, months or years (by first letter) ago means: two to five. None for anything shorter."""
     length = {"d": 1, "w": 7, "m": 30, "y": 365}.get(unit)
     return days(day - timedelta(days=5 * length), day - timedelta(days=2 * length)) if length else None
 
 
 def edge(whole: Interval, which: str) -> Interval:
-    """The "start", "middle" or "end" of a long interval: about a third of it; the last three days of a month, the last one of a week."""
+    """The "start", "middle" or "end" of a long interval: about a third; of a month the last three days, of a week two."""
     first, last = whole.start.date(), (whole.end - DAY).date()
     length = (last - first).days + 1
     part = {Precision.WEEK: 2, Precision.MONTH: 10}.get(whole.precision, max(1, length // 4))

@@ -76,6 +76,13 @@ _NEEDS_NOW: Final[Rules] = (
         read_shifted,
     ),
     (
+        re.compile(
+            rf"(?:再过|再有|还有|还剩|过)(?P<count>{NUMBER})\s*个?(?P<half>半)?(?P<unit>天|周|星期|礼拜|月|小时|分钟)"
+            r"(?P<side>)(?=就|便|才|要|到期|截止|开|，|,)"
+        ),
+        read_shifted,
+    ),
+    (
         re.compile(r"几个?(?P<unit>天|周|星期|礼拜|月|年)(?:之前|以前|前(?![端后面缀]))"),
         lambda found: cal.few_ago(found.today, {"天": "d", "月": "m", "年": "y"}.get(found["unit"], "w")),
     ),
@@ -150,7 +157,7 @@ _DATED: Final[Rules] = (
     (
         re.compile(
             rf"{_ANY_YEAR}?(?P<holiday>元旦|春节|过年|大年初一|除夕|年三十|清明|五一|劳动节|端午|儿童节|六一|中秋|国庆"
-            rf"|双十一|双11|双十二|情人节|妇女节|愚人节|平安夜|圣诞"
+            rf"|双十一|双11|双十二|情人节|妇女节|愚人节|万圣|平安夜|圣诞"
             r"|跨年|十一(?=假期|黄金周|长假|期间|放假|回来|出游|国庆))(?:节|当天|那天)?(?!路|街|店|大道|歌|广场)"
         ),
         read_holiday,

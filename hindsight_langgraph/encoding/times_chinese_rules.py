@@ -21,59 +21,17 @@ from hindsight_langgraph.encoding.times_match import Found
 from hindsight_langgraph.records import Precision
 
 _LUNAR_FROM: Final = 2000
-_LUNAR: Final = [
-    "020506060912",
-    "012406251001",
-    "021206150921",
-    "020106040911",
-    "012206220928",
-    "020906110918",
-    "012905311006",
-    "021806190925",
-    "020706080914",
-    "012605281003",
-    "021406160922",
-    "020306060912",
-    "012306230930",
-    "021006120919",
-    "013106020908",
-    "021906200927",
-    "020806090915",
-    "012805301004",
-    "021606180924",
-    "020506070913",
-    "012506251001",
-    "021206140921",
-    "020106030910",
-    "012206220929",
-    "021006100917",
-    "012905311006",
-    "021706190925",
-    "020606090915",
-    "012605281003",
-    "021306160922",
-    "020306050912",
-    "012306241001",
-    "021106120919",
-    "013106010908",
-    "021906200927",
-    "020806100916",
-    "012805301004",
-    "021506180924",
-    "020406070913",
-    "012405271002",
-    "021206140920",
-    "020106030910",
-    "012206220928",
-    "021006110917",
-    "013005311005",
-    "021706190925",
-    "020606080915",
-    "012605291004",
-    "021406150922",
-    "020206040911",
-    "012306230930",
-]
+_LUNAR_WORDS: Final = (
+    "020506060912 012406251001 021206150921 020106040911 012206220928 020906110918 012905311006 "
+    "021806190925 020706080914 012605281003 021406160922 020306060912 012306230930 021006120919 "
+    "013106020908 021906200927 020806090915 012805301004 021606180924 020506070913 012506251001 "
+    "021206140921 020106030910 012206220929 021006100917 012905311006 021706190925 020606090915 "
+    "012605281003 021306160922 020306050912 012306241001 021106120919 013106010908 021906200927 "
+    "020806100916 012805301004 021506180924 020406070913 012405271002 021206140920 020106030910 "
+    "012206220928 021006110917 013005311005 021706190925 020606080915 012605291004 021406150922 "
+    "020206040911 012306230930"
+)
+_LUNAR: Final = tuple(_LUNAR_WORDS.split())
 """Spring Festival, Dragon Boat Festival and Mid-Autumn Festival as MMDD each, one word a year: public calendar facts."""
 _NEAR_DAYS: Final = {
     "大前": -3, "前": -2, "昨": -1, "今": 0, "当": 0, "明": 1, "后": 2, "大后": 3,
@@ -274,7 +232,8 @@ def read_holiday(found: Found) -> Interval | None:
     options = [day for shift in (-1, 0, 1) if (day := holiday_in(name, found.today.year + shift))]
     past = found.past
     before, after = [d for d in options if d < found.today], [d for d in options if d >= found.today]
-    if past and before and (found.today - max(before)).days < 90:
+    recent = (found.today - max(before)).days if before else 1_000
+    if (past and recent < 90) or (past is None and recent < 30):
         return cal.one_day(max(before))
     return cal.one_day(min(after)) if after else None
 
@@ -282,10 +241,25 @@ def read_holiday(found: Found) -> Interval | None:
 def holiday_in(name: str, year: int) -> date | None:
     """The day of a holiday in a year; None outside the years whose lunar dates are known."""
     fixed = {
-        "元旦": (1, 1), "情人节": (2, 14), "妇女节": (3, 8), "愚人节": (4, 1), "清明": (4, 4 if year % 4 in {0, 1} else 5), "五一": (5, 1),
-        "劳动节": (5, 1), "儿童节": (6, 1), "六一": (6, 1), "国庆": (10, 1), "十一": (10, 1), "双十一": (11, 11), "双11": (11, 11), "双十二": (12, 12),
-        "平安夜": (12, 24), "圣诞": (12, 25), "跨年": (12, 31),
-    }  # fmt: skip
+        "元旦": (1, 1),
+        "情人节": (2, 14),
+        "妇女节": (3, 8),
+        "愚人节": (4, 1),
+        "清明": (4, 4 if year % 4 in {0, 1} else 5),
+        "五一": (5, 1),
+        "劳动节": (5, 1),
+        "儿童节": (6, 1),
+        "六一": (6, 1),
+        "国庆": (10, 1),
+        "十一": (10, 1),
+        "双十一": (11, 11),
+        "双11": (11, 11),
+        "双十二": (12, 12),
+        "万圣": (10, 31),
+        "平安夜": (12, 24),
+        "圣诞": (12, 25),
+        "跨年": (12, 31),
+    }
     if name in fixed:
         return date(year, *fixed[name])
     if not 0 <= year - _LUNAR_FROM < len(_LUNAR):
@@ -303,7 +277,7 @@ def read_short_quarter(found: Found) -> Interval | None:
 
 
 def is_count(found: Found) -> bool:
-    """Whether "三点" counts: it may be three points: an hour needs a part of the day, minutes, digits, or a word that belongs to hours behind it."""
+    """Whether "三点" counts points: an hour has a part of the day, minutes, digits, or a word of hours behind it."""
     if found["part"] or found["minute"] or not found["hour"].isascii() or "点钟" in found.match[0]:
         return "时" in found.match[0] and not found["part"]
     return not re.match(r"(?:前|后|之前|以后|左右|开|见|集合|到|出发|上|下|的|$)", found.text[found.match.end() :])

@@ -8,7 +8,7 @@ from typing import Final
 from hindsight_langgraph.encoding.times_match import clause_round
 
 _DIGITS: Final = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
-NUMBER = r"(?:\d{1,3}|[一二两三四五六七八九十百廿卅]+|半)"
+NUMBER = r"(?:\d{1,3}|[一二两三四五六七八九十百廿卅]{1,6}|半)"
 YEAR = r"(?:(?:19|20)\d\d|[一二][零〇一二三四五六七八九]{3})"
 DAY_NUMBER = r"(?:\d{1,2}|[一二三四五六七八九十廿卅]{1,4})"
 MONTH_NUMBER = r"(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九]|正|腊)"
@@ -40,18 +40,23 @@ RECURRING: Final = re.compile(
     rf"(?:\s*{CLOCK.replace('?P<part>', '?:').replace('?P<hour>', '?:').replace('?P<minute>', '?:')})?"
     rf"|{PLAIN_WEEKDAY}(?:[、和到至跟]{_WEEKDAY_WORD}?[一二三四五六日天])*(?:{DAYPART})?(?:都|固定|一律|照例|总是|通常"
     rf"|一般|轮休|休息|公休|店休|例会|不营业|休(?=[，。！,.!]|$))"
-    rf"|(?:固定|一般|通常|总是|都是|只能|只许|只准|只在|只剩|改成|改为|安排在)在?{PLAIN_WEEKDAY}"
+    rf"|(?:固定|一般|通常|总是|都是|只能|只许|只准|只在|只剩)在?{PLAIN_WEEKDAY}"
     rf"(?:[、和跟]{_WEEKDAY_WORD}?[一二三四五六日天])*(?:{DAYPART})?(?:休息?|(?=[^，。]{{0,12}}(?:以后|之后|以前"
     rf"|之前)?[做发上跑开]))?"
-    rf"|{PLAIN_WEEKDAY}(?:到|至|[-–~～]){_WEEKDAY_WORD}?[一二三四五六日天]"
+    rf"|(?:改成|改为|改到|换成|换到|排在){PLAIN_WEEKDAY}"
+    rf"(?:[、和跟]?{PLAIN_WEEKDAY}|(?:[、和跟]{_WEEKDAY_WORD}?[一二三四五六日天])*(?:休|轮|值班|公休))"
+    rf"|{PLAIN_WEEKDAY}[^，。]{{0,4}}(?:固定|一律|照例|总是|通常|雷打不动)"
+    rf"|{_WEEKDAY_WORD}一(?:到|至|[-–~～]){_WEEKDAY_WORD}?[一二三四五六日天]"
     rf"|(?:单周|双周|工作日|节假日|逢年过节)|(?:平时|平常|一到|一般){PLAIN_WEEKDAY}"
-    r"|[一二两三四五六七八九十\d]+(?:天|周|个?月|年)[一二两三四五六七八九十\d]+次|天天|年年|月月|周周"
+    r"|[一二两三四五六七八九十\d]{1,4}(?:天|周|个?月|年)[一二两三四五六七八九十\d]{1,4}次|天天|年年|月月|周周"
 )
 
 
 def tense(text: str, start: int, end: int) -> bool | None:
     """Whether the clause round text[start:end] speaks of the past (True), the future (False), or shows neither (None)."""
     clause = clause_round(text, start, end, _CLAUSE_END)
+    if re.search(r"(?:改|推|延|挪|提前|推迟|延期)到", clause):
+        return False  # whatever was moved there lies ahead, though the moving is done
     if re.search(r"定的|的$|刚|了(?!吧)|过(?=$|一次|的)", clause) and not re.search(r"就?要|将|打算|准备", clause):
         return True
     if FUTURE_TENSE.search(clause):

@@ -141,7 +141,7 @@ _NEEDS_NOW: Final[Rules] = (
         _compile(
             rf"(?:(?<=\bon )|(?<=\bby )|(?<=\buntil )|(?<=\btill )|(?<=\bfrom )|(?<=\bsince )|(?<=\bbefore )|"
             rf"(?<=\bafter )|(?<=\baround )|(?<=\bto )|(?<=\bis )"
-            rf"|(?<=\bfor )|(?<=day ))the (?P<day>\d{{1,2}}(?:st|nd|rd|th)){AFTER_DAY_OF_MONTH}"
+            rf"|(?<=\bfor )|(?<=day )|(?<=['’]s ))the (?P<day>\d{{1,2}}(?:st|nd|rd|th)){AFTER_DAY_OF_MONTH}"
         ),
         read_day_of_month,
     ),

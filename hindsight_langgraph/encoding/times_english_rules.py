@@ -25,9 +25,15 @@ def read_near_day(found: Found) -> Interval | None:
     """Such as "Yesterday", "tonight", "the day after tomorrow"."""
     word = " ".join(found["word"].split())
     shift = {
-        "the day before yesterday": -2, "day before yesterday": -2, "yesterday": -1, "last night": -1, "last evening": -1, "tomorrow": 1,
-        "the day after tomorrow": 2, "day after tomorrow": 2,
-    }.get(word, 0)  # fmt: skip
+        "the day before yesterday": -2,
+        "day before yesterday": -2,
+        "yesterday": -1,
+        "last night": -1,
+        "last evening": -1,
+        "tomorrow": 1,
+        "the day after tomorrow": 2,
+        "day after tomorrow": 2,
+    }.get(word, 0)
     return cal.one_day(found.today + timedelta(days=shift))
 
 
@@ -267,7 +273,8 @@ def read_holiday(found: Found) -> Interval | None:
         return None
     if found["year"]:
         return cal.one_day(options[0])
-    if found["which"] in {"last", "this past"} or found.past:
+    just_gone = any(0 < (found.today - day).days < 30 for day in options)
+    if found["which"] in {"last", "this past"} or found.past or (just_gone and found.past is None and not found["which"]):
         options = [day for day in options if day < found.today]
         return cal.one_day(max(options))
     return cal.one_day(min(day for day in options if day >= found.today))

@@ -9,31 +9,24 @@ from hindsight_langgraph.encoding.times_match import clause_round
 
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_UNITS_TO_19: Final = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
+_UNITS_TO_19_WORDS: Final = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_UNITS_TO_19: Final = tuple(_UNITS_TO_19_WORDS.split())
 _NUMBERS: Final = {word: number for number, word in enumerate(_UNITS_TO_19)} | {
-    "a": 1, "an": 1, "another": 1, "couple": 2, "few": 3, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90,
-}  # fmt: skip
+    "a": 1,
+    "an": 1,
+    "another": 1,
+    "couple": 2,
+    "few": 3,
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "ninety": 90,
+}
 ORDINALS: Final = {
     word: number
     for number, word in enumerate(
@@ -124,7 +117,9 @@ RECURRING: Final = re.compile(
     rf"|\b(?:the|on)\s+(?:{_WORD_ORDINAL}|last|\d{{1,2}}(?:st|nd|rd|th))\s+(?:{WEEKDAY}|working day|business day|day)?\s*"
     r"of\s+(?:the|each|every)\s+(?:month|quarter|week|year)\b"
     rf"|\b(?:always|usually|normally|typically)\b[^.;!?]{{0,40}}\b(?:on|at)\s+(?:{WEEKDAY}|\d{{1,2}}(?::\d\d)?)"
-    rf"|\b{WEEKDAY}\s+(?:to|through|-|–)\s+{WEEKDAY}\b",
+    rf"|(?<!next )(?<!last )(?<!this )\b{WEEKDAY}\s+is\s+(?:always\s+|usually\s+)?(?:my|our|the|his|her|their)\s+"
+    rf"(?!last|first|final|big)(?:[a-z]+\s+)?(?:day|night|evening)\b"
+    r"|\bmonday\s+(?:to|through|-|–)\s+(?:thurs|fri|satur|sun)day\b",
     re.IGNORECASE,
 )
 

@@ -104,9 +104,11 @@ def english_triples(sentence: str) -> list[Triple]:
             if not subject or not value or (ended and verb.opposite):  # "don't dislike" says neither
                 continue
             found.append(_triple(subject, verb.attribute, value, negated=ended or verb.opposite))
-    for match in _STOPPED.finditer(text):
-        if value := _value(match["object"]):
-            found.append(_triple(USER, _GERUNDS[match["verb"]], value, negated=True))
+    found.extend(
+        _triple(USER, _GERUNDS[match["verb"]], value, negated=True)
+        for match in _STOPPED.finditer(text)
+        if (value := _value(match["object"]))
+    )
     return _distinct([*found, *_copulas(text)])
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.cues import cues
 from hindsight_langgraph.lexical import terms
-from hindsight_langgraph.records import MemoryUnit, Record, Unit01
+from hindsight_langgraph.records import Kind, MemoryUnit, Record, Unit01
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*(?:e-?\d+)?")
 _COUNT: Final = (
@@ -26,18 +26,31 @@ _COUNT: Final = (
     r"ninety)(?:-\w+)?|hundred|thousand)\b)"
 )
 _MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\u4e00-\u9fff]{{1,2}}))", re.IGNORECASE)
-_NAME: Final = re.compile(r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\"")
+_NAME: Final = re.compile(
+    r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
+)
 _RESTATED: Final = re.compile(
     r"\b(?:still|as (?:ever|always|before|usual)|same as|stays?|again|unchanged|keep using|stick to|once more)\b|照旧|照样|还是(?!算)|没变|不变|再说一遍|一直|仍然?",
     re.IGNORECASE,
 )
 
+_WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}-\d\d-\d\d\)")
+"""A day that was written after a relative time: nobody said it."""
 _CODE: Final = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,6}\b")
 _TOLD_APART: Final = re.compile(
     r"\b(?:mix\w* (?:it|them|those|these|that)? ?up|confuse|not to be confused|unlike|another one|a different|a second)\b|"
     r"(?:别|不要)(?:和.{1,8})?(?:弄|搞|记|看)(?:混|串|错|反)|不是一回事|另一个",
     re.IGNORECASE,
 )
+
+_SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice"})
+"""Cues of a text that changes something said before."""
+_COMPARABLE: Final = (
+    frozenset({Kind.FACT, Kind.DECISION, Kind.TASK_STATE}),  # what is, what is decided, what is under way
+    frozenset({Kind.FACT, Kind.ENTITY}),
+    frozenset({Kind.PREFERENCE, Kind.DECISION}),
+)
+"""Kinds that replace each other; besides, like replaces like, and a correction anything."""
 
 UPDATE_FEATURES: Final = (
     "similarity", "similarity_gap", "covers_new", "covers_old", "cover_gap", "shared_entities", "shared_names", "asked_about",
@@ -52,7 +65,7 @@ class Candidate(Record):
 
     unit: MemoryUnit
     similarity: Unit01 = 0.0
-    """Of the embeddings, 0 for unrelated texts (see `models.embedders.similarity`); 0 where one of them has none."""
+    """Of the embeddings, 0 for unrelated texts (see `similarity.similarity`); 0 where one of them has none."""
     asked_similarity: Unit01 = 0.0
     """Of the stored unit and the turn before the new one: what an elliptical turn answers."""
 
@@ -74,7 +87,7 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
     cover = [(a * b) ** 0.5 for a, b in zip(covers_new, covers_old, strict=True)]
     best_cover = max(cover, default=0.0)
     best_similarity = max((candidate.similarity for candidate in pool), default=0.0)
-    rows = []
+    rows: list[list[float]] = []
     for i, candidate in enumerate(pool):
         old = candidate.unit
         pair = _pair(facts, others[i], new, old)
@@ -102,11 +115,30 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
 
 
 def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
-    """Whether words rule out that one replaces the other: other order numbers or codes, "don't mix them up", the same value again."""
+    """Whether words rule out that one replaces the other.
+
+    Other order numbers or codes, "don't mix them up", the same value again, no sign of any change, kinds that have nothing in common.
+    """
     one, other = _facts(new), _facts(old)
     other_codes = bool(one.codes and other.codes and not one.codes & other.codes)
-    same_again = one.restated and bool(one.numbers) and one.numbers <= other.numbers
-    return other_codes or one.told_apart or same_again
+    same_again = one.restated and bool(one.values) and one.values <= other.values
+    changes = bool(one.cues & _SIGNS)
+    return other_codes or one.told_apart or same_again or not changes or not _comparable(new.kind, old.kind)
+
+
+def _comparable(new: Kind, old: Kind) -> bool:
+    return new is old or Kind.CORRECTION in {new, old} or any({new, old} <= kinds for kinds in _COMPARABLE)
+
+
+def share_matter(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether two texts speak of anything in common: a word, a name, a thing, or what the new one answers."""
+    one, other = _facts(new), _facts(old)
+    return bool((one.words | _words(new.preceding)) & other.words or one.names & other.names)
+
+
+def is_restated(unit: MemoryUnit) -> bool:
+    """Whether its words say that it only repeats what held before ("still", "as always", "照旧")."""
+    return _facts(unit).restated
 
 
 class _Facts(NamedTuple):
@@ -116,14 +148,17 @@ class _Facts(NamedTuple):
     cues: frozenset[str]
     numbers: frozenset[str]
     measures: frozenset[str]
+    values: frozenset[str]
+    """Numbers and names as they are said."""
     names: frozenset[str]
+    """Names as they are said, and the things that they mean."""
     codes: frozenset[str]
     restated: bool
     told_apart: bool
 
 
 def _facts(unit: MemoryUnit) -> _Facts:
-    return _read_facts(unit.content, unit.source_text or unit.content, unit.entities)
+    return _read_facts(_WRITTEN_DAY.sub("", unit.content), unit.source_text or unit.content, unit.entities)
 
 
 @lru_cache(maxsize=4_096)
@@ -133,11 +168,16 @@ def _read_facts(text: str, said: str, entities: tuple[str, ...]) -> _Facts:
         cues=cues(said),
         numbers=frozenset(_NUMBER.findall(text)),
         measures=frozenset(term for found in _MEASURED.findall(text) for term in terms(" ".join(found))),
-        names=frozenset(match.group().strip('“”"').lower() for match in _NAME.finditer(text)) | frozenset(entities),
+        values=frozenset(_NUMBER.findall(said)) | _names(said),
+        names=_names(text) | frozenset(entities),
         codes=frozenset(code.lower() for code in _CODE.findall(text)),
         restated=bool(_RESTATED.search(said)),
         told_apart=bool(_TOLD_APART.search(said)),
     )
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(match.group().strip("“”\"'").lower() for match in _NAME.finditer(text))
 
 
 def _pair(new_facts: _Facts, old_facts: _Facts, new: MemoryUnit, old: MemoryUnit) -> dict[str, float]:

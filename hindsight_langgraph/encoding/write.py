@@ -74,7 +74,10 @@ def write_turns(
     units = [unit for one in judged for unit in one.drafts if unit.id not in known]
     unit_vectors = yield from _embed_units(units, tools)
     before = asked(judged, vectors)
-    decided = yield from decide(units, unit_vectors, before, scope=scope, tools=tools, config=config, now=now)
+    named = {unit_id: value for one in judged for unit_id, value in one.replaced_values.items()}
+    decided = yield from decide(
+        units, unit_vectors, before, replaced_values=named, scope=scope, tools=tools, config=config, now=now
+    )
     decided.changes.extend(unfinished(stored))
     decided.changes.extend(structured(judged, stored))
     changed: list[str] = []

@@ -14,7 +14,7 @@ from hindsight_langgraph.encoding.learned import read_learned
 from hindsight_langgraph.errors import ModelError, StoreError, StoreUnavailable
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.writing import write_pending
-from hindsight_langgraph.ops import AppendLog, FetchUnits, Later, LogEntry, ReadLog, ReviseUnits, Settle, Where
+from hindsight_langgraph.ops import AppendLog, FetchUnits, Later, LogEntry, ReadLog, ReviseUnits, Settle, StaleEmbeddings, Where
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.recall.pipeline import recall_units
 from hindsight_langgraph.recall.recollection import Cues, Query, Recollection
@@ -23,6 +23,7 @@ from hindsight_langgraph.records import Scope, Turn
 
 RECALL_LOG_KEEP: Final = 200
 RECALL_LOG_TTL_S: Final = 7 * 86_400.0
+CHAT_PATIENCE_S: Final = 0.5
 
 
 def recall(
@@ -37,7 +38,7 @@ def recall(
     """Recall for one question. It sees everything that this owner was promised, and never fails for a store or model that is down."""
     config = settings.config
     try:
-        yield from ask(Settle(owner=scope.owner, timeout_s=config.timeout_s))
+        yield from ask(Settle(owner=scope.owner, timeout_s=_patience(settings)))
         session, degraded = yield from _catch_up(scope, now=now, settings=settings)
         learned = yield from read_learned(scope)
         tools = replace(settings.recalling, aliases=AliasTable(dict(learned.aliases)), forgotten=learned.forgotten)
@@ -49,11 +50,18 @@ def recall(
         if settings.strict:
             raise
         return nothing_recalled(query, now=now, as_of=as_of, reason=str(error))
-    found = found.model_copy(update={"degraded": (*degraded, *found.degraded)})
-    if settings.strict and found.degraded:
-        raise StoreUnavailable(f"recall is degraded: {'; '.join(found.degraded)}")
-    yield from ask(Later(owner=f"{scope.owner}\0log", plan=lambda: _account(found, scope=scope, now=now)))
+    stale = yield from ask(StaleEmbeddings())
+    found = found.model_copy(update={"degraded": (*degraded, *found.degraded, *([stale] if stale else []))})
+    if settings.strict and (missing := [reason for reason in found.degraded if reason != stale]):
+        raise StoreUnavailable(f"recall is degraded: {'; '.join(missing)}")
+    yield from ask(Later(owner=accounts_of(scope), plan=lambda: _account(found, scope=scope, now=now)))
     return found
+
+
+def _patience(settings: FlowSettings) -> float:
+    """How long a recall waits for what its owner has just been promised: rules take milliseconds, a chat model may take long."""
+    limit = settings.config.timeout_s
+    return min(CHAT_PATIENCE_S, limit) if settings.chat else limit
 
 
 def nothing_recalled(query: Query, *, now: datetime, as_of: datetime | None, reason: str) -> Recollection:
@@ -85,6 +93,11 @@ def _catch_up(scope: Scope, *, now: datetime, settings: FlowSettings) -> Plan[tu
         yield from write_pending(scope, now=now, settings=settings)
     assert isinstance(session, list)
     return [decode_turn(entry.body) for entry in reversed(session)], ()
+
+
+def accounts_of(scope: Scope) -> str:
+    """The name under which accounts of recalls are settled: apart from writes, which a recall waits for."""
+    return f"{scope.owner}\0accounts"
 
 
 def _account(found: Recollection, *, scope: Scope, now: datetime) -> Plan[None]:

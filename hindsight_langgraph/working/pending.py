@@ -16,6 +16,7 @@ from hindsight_langgraph.errors import StoreCorrupt
 from hindsight_langgraph.ops import AppendLog, DropEntries, LogEntry, ReadLog, ReplaceEntry
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import Record, Scope, Turn
+from hindsight_langgraph.working.session import in_order
 
 
 class PendingTurn(Record):
@@ -35,7 +36,8 @@ def accept(scope: Scope, turns: Sequence[Turn], *, now: datetime) -> Plan[None]:
     """Keep turns until they are written; from here on they are acknowledged."""
     waiting = [PendingTurn(turn=turn, scope=scope) for turn in turns]
     entries = tuple(
-        LogEntry(id=p.entry_id, at=p.turn.at or now, body=p.model_dump_json(exclude_defaults=True).encode()) for p in waiting
+        LogEntry(id=p.entry_id, at=moment, body=p.model_dump_json(exclude_defaults=True).encode())
+        for p, (_, moment) in zip(waiting, in_order(turns, now), strict=True)
     )
     if entries:
         yield from ask(AppendLog(key=keys.pending(scope), entries=entries))

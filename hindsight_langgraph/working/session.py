@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from hindsight_langgraph import keys
 from hindsight_langgraph.codec import decode_turn, encode_turn
@@ -14,11 +14,16 @@ from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.records import Scope, Turn
 
 
+def in_order(turns: Sequence[Turn], now: datetime) -> list[tuple[Turn, datetime]]:
+    """Turns with the moment that a log orders them by; those whose own is unknown keep their order, a microsecond apart."""
+    return [(turn, turn.at or now + timedelta(microseconds=place)) for place, turn in enumerate(turns)]
+
+
 def append_session(scope: Scope, turns: Sequence[Turn], *, now: datetime, config: WorkingConfig) -> Plan[int]:
     """Keep turns in the buffer; a turn that is there already is left alone. Returns how many were new."""
     if not turns:
         return 0
-    entries = tuple(LogEntry(id=turn.id, at=turn.at or now, body=encode_turn(turn)) for turn in turns)
+    entries = tuple(LogEntry(id=turn.id, at=moment, body=encode_turn(turn)) for turn, moment in in_order(turns, now))
     return (
         yield from ask(AppendLog(key=keys.session(scope), entries=entries, ttl_s=config.session_ttl_s, keep=config.session_keep))
     )

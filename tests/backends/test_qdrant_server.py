@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import pytest
 
@@ -19,8 +20,24 @@ from hindsight_langgraph.errors import (
     StoreRejected,
     StoreUnavailable,
 )
-from hindsight_langgraph.ops import CountUnits, DeleteUnits, PutUnits, ReviseUnits, SearchUnits
-from tests.contracts.long_term import ALICE, SPACE, Asker, indexed, make_unit, of, unit_id
+from hindsight_langgraph.ops import (
+    AttachEmbeddings,
+    CountUnits,
+    DeleteUnits,
+    Embed,
+    FetchUnits,
+    LongTermOp,
+    Probe,
+    PutUnits,
+    ReviseUnits,
+    ScanUnits,
+    SearchUnits,
+    UnembeddedUnits,
+)
+from hindsight_langgraph.plan import Op, drive
+from hindsight_langgraph.records import EmbeddingSpace
+from hindsight_langgraph.reembed import reembed
+from tests.contracts.long_term import ALICE, SPACE, Asker, direction, indexed, make_unit, of, unit_id
 from tests.qdrant_stand_in import Fault, StandIn, standing_in
 
 
@@ -103,8 +120,6 @@ async def test_nothing_is_sent_before_the_first_request(server: StandIn) -> None
 
 
 async def test_a_search_of_several_probes_is_one_round_trip(server: StandIn, ask: Asker) -> None:
-    from hindsight_langgraph.ops import Probe
-
     await ask.put(indexed(1))
     server.requests.clear()
     await ask(SearchUnits(probes=(Probe(where=of(), limit=3, newest=True), Probe(where=of(), limit=3, dense=(1.0,) * 8))))
@@ -117,6 +132,16 @@ async def test_the_collection_is_made_for_tenants(server: StandIn, ask: Asker) -
     assert name == "hindsight.live.8.small=2Fmodel-8"
     assert server.indexes[name]["owner"] == {"type": "keyword", "is_tenant": True}
     assert server.created[name]["hnsw_config"] == {"m": 0, "payload_m": 16, "ef_construct": 100}
+
+
+async def test_a_collection_that_somebody_dropped_is_made_again_after_one_failure(server: StandIn, ask: Asker) -> None:
+    await ask.put(indexed(1))
+    server.local.delete_collection("hindsight.live.8.small=2Fmodel-8")
+    server.indexes.clear()
+    with pytest.raises(StoreRejected, match="404"):
+        await ask(CountUnits(where=of()))
+    await ask.put(indexed(2))
+    assert await ask(CountUnits(where=of(), by="kind")) == {"fact": 1}
 
 
 def test_ten_stores_that_open_an_empty_server_at_once_all_work(server: StandIn) -> None:
@@ -151,6 +176,91 @@ def test_two_processes_that_revise_the_same_unit_do_not_both_win(server: StandIn
     one.close()
     other.close()
     assert lost == [[], [unit_id(1)]]
+
+
+# --- re-embedding while others write: every interleaving of the steps of two requests ---------------------------------------
+
+NEW = EmbeddingSpace(model="new", dimension=16)
+
+
+def stepwise(store: QdrantLongTermStore, op: LongTermOp[Any], before: Callable[[], None] = lambda: None) -> Any:
+    """Run a request, calling `before` ahead of each of its round trips."""
+
+    def answer(request: Op[Any]) -> Any:
+        before()
+        return drive(store._calls(request), store._call)
+
+    return drive(store._plans.answer(op), answer)
+
+
+def forget(store: QdrantLongTermStore, before: Callable[[], None] = lambda: None) -> None:
+    stepwise(store, DeleteUnits(where=of(ids=(unit_id(3),))), before)
+
+
+def replace(store: QdrantLongTermStore, before: Callable[[], None] = lambda: None) -> None:
+    stepwise(store, PutUnits(units=(indexed(3, dimension=16, content="replaced"),)), before)
+
+
+def revise(store: QdrantLongTermStore, before: Callable[[], None] = lambda: None) -> None:
+    lost = [unit_id(3)]
+    while lost:
+        [unit] = store.run(FetchUnits(where=of(ids=(unit_id(3),))))
+        changed = {"content": "revised", "references": unit.references + 1, "revision": unit.revision + 1}
+        lost = stepwise(store, ReviseUnits(units=(unit.model_copy(update=changed),)), before)
+
+
+WRITES: dict[str, tuple[Callable[..., None], list[tuple[str, int]]]] = {
+    "forget": (forget, []),
+    "replace": (replace, [("replaced", 0)]),
+    "revise": (revise, [("revised", 1)]),
+}
+
+
+@pytest.fixture
+def moving(server: StandIn) -> Iterator[tuple[QdrantLongTermStore, QdrantLongTermStore, AttachEmbeddings]]:
+    """Two processes with a new model over five units of an old one, and the request that moves all five."""
+    old = QdrantLongTermStore(server.url, SPACE, timeout_s=10.0)
+    old.run(PutUnits(units=tuple(indexed(n) for n in range(5))))
+    one, other = (QdrantLongTermStore(server.url, NEW, timeout_s=10.0) for _ in range(2))
+    other.run(CountUnits(where=of()))
+    units = tuple(each.model_copy(update={"dense": direction(1, 16)}) for each in one.run(UnembeddedUnits()))
+    yield one, other, AttachEmbeddings(units=units)
+    for store in (old, one, other):
+        store.close()
+
+
+def check_what_is_left(store: QdrantLongTermStore, left: list[tuple[str, int]]) -> None:
+    drive(reembed(), lambda op: [direction(1, 16) for _ in op.texts] if isinstance(op, Embed) else store.run(cast("Any", op)))
+    found = [each.unit for each in store.run(ScanUnits(where=of())).units]
+    assert [(unit.content, unit.references) for unit in found if unit.id == unit_id(3)] == left
+    assert len(found) == 4 + len(left)
+    assert store.run(CountUnits(where=of())) == {"": 4 + len(left)}
+    assert store.mismatch is None
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("step", range(5))
+def test_what_another_process_writes_between_any_two_steps_of_a_re_embedding_stands(moving: Any, step: int, write: str) -> None:
+    one, other, move = moving
+    does, left = WRITES[write]
+    steps = iter(range(100))
+    stepwise(one, move, lambda: does(other) if next(steps) == step else None)
+    assert next(steps) > step
+    check_what_is_left(one, left)
+
+
+@pytest.mark.parametrize(
+    ("write", "step"), [("replace", 0), ("replace", 1), *(("forget", n) for n in range(6)), *(("revise", n) for n in range(5))]
+)
+def test_a_write_stands_when_another_process_moves_the_unit_between_any_two_of_its_steps(
+    moving: Any, step: int, write: str
+) -> None:
+    one, other, move = moving
+    does, left = WRITES[write]
+    steps = iter(range(100))
+    does(other, lambda: stepwise(one, move) if next(steps) == step else None)
+    assert next(steps) > step
+    check_what_is_left(one, left)
 
 
 def test_deployments_with_different_prefixes_do_not_see_each_other(server: StandIn) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hindsight_langgraph.backends.redis_errors import KINDS, as_ours
 from hindsight_langgraph.backends.redis_keys import KeyNames, key_of_member, member
 from hindsight_langgraph.backends.redis_store import RedisWorkingStore
-from hindsight_langgraph.errors import ConfigError, HindsightError, StoreAuthError, StoreRejected, StoreUnavailable
+from hindsight_langgraph.errors import ConfigError, HindsightError, StoreAuthError, StoreCorrupt, StoreRejected, StoreUnavailable
 from hindsight_langgraph.keys import Key, KeyKind
 from hindsight_langgraph.ops import (
     AddCount,
@@ -161,6 +161,17 @@ def test_what_version_1_wrote_is_read(store: RedisWorkingStore, raw: redis.Redis
     assert [(claim.body, claim.attempts) for claim in store.run(ClaimDue(queue="q", now=NOON, lease_s=1))] == [(b"why", 3)]
 
 
+def test_a_key_of_a_kind_that_only_a_newer_library_knows_is_said_to_be_so(
+    store: RedisWorkingStore, raw: redis.Redis, prefix: str
+):
+    raw.hset(f"{prefix}:{{u1}}:dreams:t1", mapping={"#": "1", "fa": "1:x"})
+    raw.zadd(f"{prefix}:{{u1}}:index", {"dreams:t1": float("inf")})
+    with pytest.raises(StoreCorrupt, match=r"dreams.*upgrade"):
+        store.run(ListKeys(owner="u1"))
+    assert store.run(DeleteKeys(owner="u1")) == 1
+    assert lives(raw, prefix) == {}
+
+
 # --- errors ---
 
 
@@ -182,6 +193,11 @@ def test_every_error_of_redis_py_is_mapped_by_name(error: type[Exception]):
         (redis.exceptions.ResponseError("BUSY Redis is busy running a script"), StoreUnavailable),
         (redis.exceptions.ResponseError("Error running script: @user_script:3: -READONLY no writes"), StoreUnavailable),
         (redis.exceptions.ResponseError("NOPERM this user has no permissions"), StoreAuthError),
+        (
+            redis.exceptions.ResponseError("@user_script: 41: The user executing the script can't run this command"),
+            StoreAuthError,
+        ),
+        (redis.exceptions.ResponseError("ACL failure in script: User app has no permissions"), StoreAuthError),
         (redis.exceptions.ResponseError("WRONGTYPE Operation against a key"), StoreRejected),
         (redis.exceptions.BusyLoadingError("LOADING Redis is loading the dataset"), StoreUnavailable),
         (redis.exceptions.ClusterDownError("CLUSTERDOWN The cluster is down"), StoreUnavailable),

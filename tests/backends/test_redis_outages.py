@@ -247,6 +247,23 @@ def test_a_cluster_that_is_not_there_is_unavailable(open_store: Open, ask: Ask):
         ask(open_store(f"redis://127.0.0.1:{free_port()}", cluster=True), COUNT)
 
 
+def test_a_cluster_that_freezes_is_unavailable_until_it_goes_on(tmp_path: Path, open_store: Open, ask: Ask):
+    with running_cluster(tmp_path) as cluster:
+        store = open_store(cluster.url, timeout_s=0.5, cluster=True)
+        assert ask(store, COUNT) == 1
+        for node in cluster.nodes:
+            node.pause()
+        for _ in range(3):
+            with pytest.raises(StoreUnavailable):
+                ask(store, ReadFields(key=TASK))
+        for node in cluster.nodes:
+            node.resume()
+        for _ in range(100):
+            if _outcome(ask, store, ReadFields(key=TASK)) == {"n": b"1"}:
+                return
+        pytest.fail("the cluster goes on and is not used again")
+
+
 def test_a_cluster_with_a_password_is_an_auth_error(tmp_path: Path, open_store: Open, ask: Ask):
     with running_cluster(tmp_path, masters=1) as cluster:
         with cluster.nodes[0].client() as client:

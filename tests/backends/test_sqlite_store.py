@@ -150,6 +150,14 @@ def test_a_loop_goes_on_while_the_file_is_locked(path: Path, clock: FakeClock):
     store.close()
 
 
+def test_other_threads_are_waited_for_no_longer_than_the_timeout(path: Path, clock: FakeClock):
+    store = SqliteWorkingStore(path, timeout_s=0.05, clock=clock)
+    with store._lock, pytest.raises(StoreUnavailable, match="other threads"):
+        store.run(COUNT)
+    assert store.run(COUNT) == 1
+    store.close()
+
+
 def test_a_forked_child_uses_a_connection_of_its_own(path: Path):
     script = (
         "import os, sys\n"
@@ -219,6 +227,24 @@ def test_a_file_of_a_newer_library_is_refused_and_left_as_it_is(store: SqliteWor
     with contextlib.closing(sqlite3.connect(path)) as newer:
         assert newer.execute("PRAGMA user_version").fetchone() == (VERSION + 1,)
         assert newer.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+
+
+def test_an_upgrade_that_fails_leaves_the_file_as_it_was(store: SqliteWorkingStore, path: Path):
+    with contextlib.closing(sqlite3.connect(path)) as foreign:
+        foreign.execute("CREATE TABLE entries (mine TEXT)")
+    with pytest.raises(StoreRejected, match="entries"):
+        store.run(COUNT)
+    with contextlib.closing(sqlite3.connect(path)) as foreign:
+        assert foreign.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall() == [("entries",)]
+
+
+def test_a_key_of_a_kind_that_only_a_newer_library_knows_is_said_to_be_so(store: SqliteWorkingStore, path: Path):
+    store.run(COUNT)
+    with contextlib.closing(sqlite3.connect(path)) as newer, newer:
+        newer.execute("UPDATE keys SET kind = 'dreams'")
+    with pytest.raises(StoreCorrupt, match=r"dreams.*upgrade"):
+        store.run(ListKeys(owner="u1"))
+    assert store.run(DeleteKeys(owner="u1")) == 1
 
 
 def test_a_path_that_cannot_be_opened_is_unavailable(tmp_path: Path, clock: FakeClock):

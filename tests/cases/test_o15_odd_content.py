@@ -26,7 +26,9 @@ class RefusesBlank(HashEmbedder):
 
 
 MESSAGES = [
-    HumanMessage([{"type": "text", "text": "I keep bees"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]),
+    HumanMessage(
+        [{"type": "text", "text": "I keep bees"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]
+    ),
     AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "c1"}]),
     ToolMessage(["hive ", {"type": "text", "text": "seen"}], tool_call_id="c1", name="look"),
     HumanMessage("  \n"),

@@ -103,7 +103,9 @@ def test_what_comes_back_is_used_again_without_a_restart_and_what_was_missed_is_
         clock_of(memory).advance(seconds=30)
         say(graph, "My locker number is 42.", "t2")
         memory.settle()
-    assert [turn.text for turn in memory.read_session(scope=Scope(user_id="u1", session_id="t2"))][-1] == "My locker number is 42."
+    assert [turn.text for turn in memory.read_session(scope=Scope(user_id="u1", session_id="t2"))][
+        -1
+    ] == "My locker number is 42."
     assert {"window" in unit.content for unit in memory.units(scope="u1")} == {True, False}
     back = [record.message for record in caplog.records if "is back after 30 s" in record.message]
     assert len(back) == 1

@@ -14,7 +14,8 @@ from tests.checkpointers.conftest import MakeSaver
 from tests.checkpointers.savers import sync_as_async
 
 COUNTS = {
-    "put": 17, "put_writes": 10, "get_tuple": 10, "list": 16, "delete_thread": 5, "delete_for_runs": 7, "copy_thread": 8, "prune": 8,
+    "put": 17, "put_writes": 10, "get_tuple": 10, "list": 16, "delete_thread": 5,
+    "delete_for_runs": 7, "copy_thread": 8, "prune": 8,
 }  # fmt: skip
 
 

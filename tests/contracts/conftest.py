@@ -73,7 +73,7 @@ def driver(request: pytest.FixtureRequest, working: WorkingStore, working_backen
 @pytest.fixture
 def fast_path(tmp_path: Path) -> Iterator[Path]:
     """A directory in memory where the system has one: making an embedded store costs some twenty fsyncs."""
-    memory = Path("/dev/shm")  # noqa: S108 (the directory made in it is private)
+    memory = Path("/dev/shm")
     if not memory.is_dir():
         yield tmp_path
         return

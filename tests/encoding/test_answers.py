@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hindsight_langgraph.encoding.answers import Fact, parse_facts, read_json
+from hindsight_langgraph.encoding.answers import Fact, parse_facts
+from hindsight_langgraph.encoding.json_answers import read_json
 from hindsight_langgraph.encoding.references import Link, resolve_references
 from hindsight_langgraph.encoding.scores import parse_score
 from hindsight_langgraph.encoding.statement import ExtractionStatus
@@ -140,17 +141,39 @@ def test_an_empty_list_is_nothing_to_remember(text: str) -> None:
 
 def test_every_field_is_read() -> None:
     item = {
-        "kind": "decision", "subject": "user", "attribute": "editor", "value": "Helix", "content": "The user moved to Helix.", "source": 2,
-        "quote": "Helix it is", "time": "yesterday", "entities": ["Helix", {"name": "Vim"}, "Helix"],
+        "kind": "decision",
+        "subject": "user",
+        "attribute": "editor",
+        "value": "Helix",
+        "content": "The user moved to Helix.",
+        "source": 2,
+        "quote": "Helix it is",
+        "time": "yesterday",
+        "entities": ["Helix", {"name": "Vim"}, "Helix"],
         "relations": [{"from": "user", "type": "uses", "to": "Helix"}, ["user", "left", "Vim"], {"from": "x"}],
-        "confidence": "90%", "importance": "high", "negated": False, "multi_valued": True, "replaces": "Vim",
-    }  # fmt: skip
+        "confidence": "90%",
+        "importance": "high",
+        "negated": False,
+        "multi_valued": True,
+        "replaces": "Vim",
+    }
     (fact,) = parse_facts(Answer(text=json.dumps({"facts": [item]}))).facts
     assert fact == Fact(
-        kind="decision", subject="user", attribute="editor", value="Helix", content="The user moved to Helix.", source="2", quote="Helix it is",
-        time="yesterday", entities=("Helix", "Vim"), relations=(("user", "uses", "Helix"), ("user", "left", "Vim")), confidence=0.9,
-        importance=0.8, multi_valued=True, replaces="Vim",
-    )  # fmt: skip
+        kind="decision",
+        subject="user",
+        attribute="editor",
+        value="Helix",
+        content="The user moved to Helix.",
+        source="2",
+        quote="Helix it is",
+        time="yesterday",
+        entities=("Helix", "Vim"),
+        relations=(("user", "uses", "Helix"), ("user", "left", "Vim")),
+        confidence=0.9,
+        importance=0.8,
+        multi_valued=True,
+        replaces="Vim",
+    )
 
 
 def test_a_lone_surrogate_never_reaches_a_store() -> None:
@@ -171,16 +194,38 @@ def test_no_answer_raises(text: str) -> None:
 )
 def test_json_that_is_whole_is_read_back(value: object) -> None:
     text = json.dumps({"facts": [value]})
-    assert read_json(f"Here: {text} done") == ({"facts": [value]}, True)
+    assert read_json(f"Here: {text} done", wanted=lambda found: isinstance(found, dict)) == ({"facts": [value]}, True)
 
 
 DEFAULT = 0.42
 SCORES = [
-    (0.8, 0.8), ("0.8", 0.8), ("8/10", 0.8), ("85%", 0.85), ("Rating: 8 of 10", 0.8), ("I weighed 6 aspects; importance: 0.7", 0.7),
-    ("I weighed 2 of 3 aspects; importance: 0.7", 0.7), ("2.0", 1.0), (2, 1.0), ("high", 0.8), ("importance: high", 0.8), (-1, 0.0), (True, DEFAULT),
-    (None, DEFAULT), ("", DEFAULT), (math.nan, DEFAULT), (math.inf, DEFAULT), ("NaN", DEFAULT), ("Infinity", DEFAULT), ("see 3 notes", DEFAULT),
-    ([0.5], DEFAULT), ("3/0", DEFAULT), ("重要性：0.6", 0.6), ("高", 0.8), (10**400, 1.0), ("0.9.", 0.9),
-]  # fmt: skip
+    (0.8, 0.8),
+    ("0.8", 0.8),
+    ("8/10", 0.8),
+    ("85%", 0.85),
+    ("Rating: 8 of 10", 0.8),
+    ("I weighed 6 aspects; importance: 0.7", 0.7),
+    ("I weighed 2 of 3 aspects; importance: 0.7", 0.7),
+    ("2.0", 1.0),
+    (2, 1.0),
+    ("high", 0.8),
+    ("importance: high", 0.8),
+    (-1, 0.0),
+    (True, DEFAULT),
+    (None, DEFAULT),
+    ("", DEFAULT),
+    (math.nan, DEFAULT),
+    (math.inf, DEFAULT),
+    ("NaN", DEFAULT),
+    ("Infinity", DEFAULT),
+    ("see 3 notes", DEFAULT),
+    ([0.5], DEFAULT),
+    ("3/0", DEFAULT),
+    ("重要性：0.6", 0.6),
+    ("高", 0.8),
+    (10**400, 1.0),
+    ("0.9.", 0.9),
+]
 
 
 @pytest.mark.parametrize(("value", "score"), SCORES)

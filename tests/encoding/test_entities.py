@@ -14,11 +14,24 @@ EMPTY = AliasTable()
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("PG", "PostgreSQL"), ("postgres", "PostgreSQL"), ("k8s", "Kubernetes"), ("JS", "javascript"), ("ts", "TypeScript"), ("VS Code", "vscode"),
-        ("Node.js", "nodejs"), ("GCP", "Google Cloud"), ("sklearn", "scikit-learn"), ("C++", "cpp"), ("the Colonel", "Colonel"), ("Marta's", "marta"),
-        ("ＰＧ", "pg"), ("“雨前”", "雨前"), ("Mongo", "MongoDB"), ("neovim", "nvim"),
+        ("PG", "PostgreSQL"),
+        ("postgres", "PostgreSQL"),
+        ("k8s", "Kubernetes"),
+        ("JS", "javascript"),
+        ("ts", "TypeScript"),
+        ("VS Code", "vscode"),
+        ("Node.js", "nodejs"),
+        ("GCP", "Google Cloud"),
+        ("sklearn", "scikit-learn"),
+        ("C++", "cpp"),
+        ("the Colonel", "Colonel"),
+        ("Marta's", "marta"),
+        ("ＰＧ", "pg"),
+        ("“雨前”", "雨前"),
+        ("Mongo", "MongoDB"),
+        ("neovim", "nvim"),
     ],
-)  # fmt: skip
+)
 def test_spellings_of_one_thing_share_an_id(one: str, other: str) -> None:
     assert EMPTY.resolve(one) == EMPTY.resolve(other)
 
@@ -26,10 +39,20 @@ def test_spellings_of_one_thing_share_an_id(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("A1032", "A1023"), ("Dray", "Dray-Lite"), ("EXP-12", "EXP-21"), ("order 4417", "order 4471"), ("Java", "JavaScript"), ("MySQL", "MariaDB"),
-        ("Vim", "Neovim"), ("React", "React Native"), ("小柯", "老柯"), ("快付", "快付 Pro"), ("Mr Chen", "Mrs Chen"), ("Heron", "Heron 2"),
+        ("A1032", "A1023"),
+        ("Dray", "Dray-Lite"),
+        ("EXP-12", "EXP-21"),
+        ("order 4417", "order 4471"),
+        ("Java", "JavaScript"),
+        ("MySQL", "MariaDB"),
+        ("Vim", "Neovim"),
+        ("React", "React Native"),
+        ("小柯", "老柯"),
+        ("快付", "快付 Pro"),
+        ("Mr Chen", "Mrs Chen"),
+        ("Heron", "Heron 2"),
     ],
-)  # fmt: skip
+)
 def test_look_alikes_stay_apart(one: str, other: str) -> None:
     assert EMPTY.resolve(one) != EMPTY.resolve(other)
 
@@ -65,11 +88,21 @@ def test_an_alias_that_a_text_states_is_learned(text: str, alias: str, entity: s
 @pytest.mark.parametrize(
     "text",
     [
-        "I called Millbrook late last week.", "Forget that I called Petra rude.", "Please call me tomorrow.", "The function is called twice.",
-        "We go by train.", "Nobody knows what it is called.", "叫他明天来", "你叫什么名字", "我叫了外卖", "大家都叫好", "Time is short for Marta and me", "Dray and Dray-Lite are the two builds.",
+        "I called Millbrook late last week.",
+        "Forget that I called Petra rude.",
+        "Please call me tomorrow.",
+        "The function is called twice.",
+        "We go by train.",
+        "Nobody knows what it is called.",
+        "叫他明天来",
+        "你叫什么名字",
+        "我叫了外卖",
+        "大家都叫好",
+        "Time is short for Marta and me",
+        "Dray and Dray-Lite are the two builds.",
         "A1032 和 A1023 是两个订单",
     ],
-)  # fmt: skip
+)
 def test_ordinary_sentences_teach_no_alias(text: str) -> None:
     assert dict(EMPTY.learn(text).learned) == {}
 
@@ -139,10 +172,20 @@ def test_names_are_found(text: str, entities: set[str]) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Good morning! How are you today?", "Yes, please. That would be great.", "I think so. Nothing's wrong.", "See you on Monday in March.",
-        "We react to the express train and let it rust.", "你好，今天天气不错", "好的，谢谢", "小时候学过", "老是忘", "程序跑完了，员工下班", "Thanks, perfect.", "It takes 20 minutes.",
+        "Good morning! How are you today?",
+        "Yes, please. That would be great.",
+        "I think so. Nothing's wrong.",
+        "See you on Monday in March.",
+        "We react to the express train and let it rust.",
+        "你好，今天天气不错",
+        "好的，谢谢",
+        "小时候学过",
+        "老是忘",
+        "程序跑完了，员工下班",
+        "Thanks, perfect.",
+        "It takes 20 minutes.",
     ],
-)  # fmt: skip
+)
 def test_ordinary_words_are_no_names(text: str) -> None:
     assert find_entities(text, EMPTY) == ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,7 @@ from hindsight_langgraph.encoding.statement import QUOTED_CLAIM, Extraction, Ext
 from hindsight_langgraph.errors import ModelUnavailable
 from hindsight_langgraph.models.scripted import ScriptedChat
 from hindsight_langgraph.ops import Answer, Complete
-from hindsight_langgraph.plan import adrive, drive
+from hindsight_langgraph.plan import Op, adrive, drive
 from hindsight_langgraph.records import Kind, Precision, Role, Scope, Turn
 
 SHANGHAI_MIDNIGHT = datetime.fromisoformat("2025-03-05T00:20:00+08:00")
@@ -32,7 +32,15 @@ def _facts(*items: dict[str, Any]) -> str:
 
 def _extract(chat: ScriptedChat, *turns: Turn, context: Sequence[Turn] = (), **settings: Any) -> Extraction:
     extractor = ModelExtractor(redactor=SecretRedactor(), **settings)
-    return drive(extractor.extract(turns, context=context, scope=Scope(user_id="u1")), chat.complete)
+    return drive(extractor.extract(turns, context=context, scope=Scope(user_id="u1")), _answerer(chat))
+
+
+def _answerer(chat: ScriptedChat) -> Callable[[Op[Any]], Any]:
+    def answer(op: Op[Any]) -> Answer:
+        assert isinstance(op, Complete)
+        return chat.complete(op)
+
+    return answer
 
 
 def _asked(chat: ScriptedChat, index: int = 0) -> str:
@@ -58,7 +66,12 @@ def test_a_fact_becomes_a_statement_with_its_turn_and_speaker() -> None:
 async def test_the_same_plan_runs_with_an_awaiting_driver() -> None:
     chat = ScriptedChat([_facts(BICYCLE)])
     plan = ModelExtractor(redactor=SecretRedactor()).extract([_turn("I cycle to work")], context=[], scope=Scope(user_id="u1"))
-    assert (await adrive(plan, chat.acomplete)).status is ExtractionStatus.OK_WITH_FACTS
+
+    async def answer(op: Op[Any]) -> Answer:
+        assert isinstance(op, Complete)
+        return await chat.acomplete(op)
+
+    assert (await adrive(plan, answer)).status is ExtractionStatus.OK_WITH_FACTS
 
 
 def test_the_prompt_carries_each_messages_own_date_weekday_and_offset() -> None:
@@ -109,7 +122,7 @@ def test_a_moment_in_utc_is_shown_in_the_scopes_zone() -> None:
     chat = ScriptedChat([_facts()])
     extractor = ModelExtractor(redactor=SecretRedactor())
     turn = _turn("hello there, new job!", at=datetime(2025, 3, 4, 16, 20, tzinfo=UTC))
-    drive(extractor.extract([turn], context=[], scope=Scope(user_id="u1", timezone="Asia/Shanghai")), chat.complete)
+    drive(extractor.extract([turn], context=[], scope=Scope(user_id="u1", timezone="Asia/Shanghai")), _answerer(chat))
     assert "Wednesday 2025-03-05 00:20 +08:00" in _asked(chat)
 
 
@@ -135,21 +148,25 @@ def test_a_second_unusable_answer_is_a_failure_with_its_reason(broken: str) -> N
     assert extraction.reason
 
 
+CUT = (
+    '{"facts":[{"subject":"user","attribute":"city","value":"Porto","source":[0]},'
+    '{"subject":"user","attribute":"job","value":"night nur'
+)
+
+
 def test_a_cut_answer_is_asked_for_with_more_room() -> None:
-    cut = '{"facts":[{"subject":"user","attribute":"city","value":"Porto","source":[0]},{"subject":"user","attribute":"job","value":"night nur'
     whole = _facts(
         {"subject": "user", "attribute": "city", "value": "Porto", "source": [0]},
         {"subject": "user", "attribute": "job", "value": "night nurse", "source": [0]},
     )
-    chat = ScriptedChat([Answer(text=cut, finish_reason="length"), whole])
+    chat = ScriptedChat([Answer(text=CUT, finish_reason="length"), whole])
     extraction = _extract(chat, _turn("I'm a night nurse in Porto"))
     assert [s.triple.value for s in extraction.statements if s.triple] == ["Porto", "night nurse"]
     assert chat.asked[1].max_tokens > chat.asked[0].max_tokens
 
 
 def test_a_cut_answer_that_stays_cut_keeps_its_whole_items_and_is_partial() -> None:
-    cut = '{"facts":[{"subject":"user","attribute":"city","value":"Porto","source":[0]},{"subject":"user","attribute":"job","value":"night nur'
-    chat = ScriptedChat([Answer(text=cut, finish_reason="length"), ModelUnavailable("over quota")])
+    chat = ScriptedChat([Answer(text=CUT, finish_reason="length"), ModelUnavailable("over quota")])
     extraction = _extract(chat, _turn("I'm a night nurse in Porto"))
     assert [s.triple.value for s in extraction.statements if s.triple] == ["Porto"]
     assert extraction.status is ExtractionStatus.PARTIAL

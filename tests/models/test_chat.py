@@ -20,8 +20,8 @@ from hindsight_langgraph.encoding.model_extractor import ModelExtractor
 from hindsight_langgraph.encoding.redact import SecretRedactor
 from hindsight_langgraph.errors import ConfigError, ModelUnavailable
 from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
-from hindsight_langgraph.ops import ChatMessage, Complete
-from hindsight_langgraph.plan import drive
+from hindsight_langgraph.ops import Answer, ChatMessage, Complete
+from hindsight_langgraph.plan import Op, drive
 from hindsight_langgraph.records import Role, Scope, Turn
 
 SCHEMA = {
@@ -99,7 +99,7 @@ def stand_in() -> Iterator[tuple[StandIn, str]]:
             except (BrokenPipeError, ConnectionResetError):
                 return
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - named by http.server
+        def log_message(self, format: str, *args: object) -> None:
             return
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -209,7 +209,13 @@ def test_the_extractor_works_end_to_end_over_the_socket(stand_in: tuple[StandIn,
     server.content = json.dumps({"facts": [{"subject": "user", "attribute": "pet", "value": "dog", "source": [0]}]})
     turn = Turn(id="t0", role=Role.USER, text="I have a dog")
     plan = ModelExtractor(redactor=SecretRedactor()).extract([turn], context=[], scope=Scope(user_id="u1"))
-    assert [s.content for s in drive(plan, _chat(url).complete).statements] == ["user pet: dog"]
+    chat = _chat(url)
+
+    def answer(op: Op[Any]) -> Answer:
+        assert isinstance(op, Complete)
+        return chat.complete(op)
+
+    assert [s.content for s in drive(plan, answer).statements] == ["user pet: dog"]
 
 
 class Said(BaseChatModel):

@@ -34,8 +34,8 @@ def memory(tmp_path: Path):
         yield opened
 
 
-def seen_by_agent(memory: HindsightMemory) -> tuple[Any, list[list[AnyMessage]]]:
-    prompts: list[list[AnyMessage]] = []
+def seen_by_agent(memory: HindsightMemory) -> tuple[Any, list[list[Any]]]:
+    prompts: list[list[Any]] = []
 
     def agent(state: MemoryState) -> dict[str, Any]:
         prompts.append(memory.prompt(state["messages"], state.get("recollection")))

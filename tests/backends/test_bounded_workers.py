@@ -1,0 +1,54 @@
+"""Threads that bound a wait."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+
+import pytest
+
+from hindsight_langgraph.backends.bounded_workers import BoundedWorkers
+
+
+def test_a_call_gives_its_result_or_its_error():
+    workers = BoundedWorkers(timeout_s=5)
+    assert workers.call(lambda: 7) == 7
+    assert asyncio.run(workers.acall(lambda: 8)) == 8
+    with pytest.raises(KeyError):
+        workers.call(lambda: int(str({}.popitem())))
+    workers.close()
+
+
+def test_who_asked_goes_on_while_the_call_hangs():
+    workers = BoundedWorkers(timeout_s=0.05)
+    go_on = threading.Event()
+    with pytest.raises(TimeoutError):
+        workers.call(go_on.wait)
+    with pytest.raises(TimeoutError):
+        asyncio.run(workers.acall(go_on.wait))
+    go_on.set()
+    workers.close()
+
+
+def test_a_call_that_nobody_waits_for_any_more_is_not_begun():
+    workers = BoundedWorkers(timeout_s=0.05)
+    go_on, begun = threading.Event(), threading.Event()
+    for _ in range(16):
+        with pytest.raises(TimeoutError):
+            workers.call(go_on.wait)
+    with pytest.raises(TimeoutError):
+        workers.call(begun.set)
+    with pytest.raises(TimeoutError):
+        asyncio.run(workers.acall(begun.set))
+    go_on.set()
+    assert _answered(workers)  # first come, first served: the two before would have begun
+    assert not begun.is_set()
+    workers.close()
+
+
+def _answered(workers: BoundedWorkers) -> bool:
+    for _ in range(100):
+        with contextlib.suppress(TimeoutError):
+            return workers.call(lambda: True)
+    return False

@@ -1,0 +1,88 @@
+"""The `hindsight` command, as a person runs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hindsight_langgraph import doctor
+from hindsight_langgraph.cli import app
+from hindsight_langgraph.config import HindsightConfig
+from tests.memory.opening import open_memory
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with open_memory(tmp_path, embeddings="local") as memory:
+        memory.remember([("user", "I prefer window seats on trains."), ("user", "I'm allergic to peanuts.")], scope="me")
+    return tmp_path / "memory"
+
+
+def test_show_lists_what_is_remembered_of_a_user_and_nothing_of_another(path: Path):
+    assert "trains" in runner.invoke(app, ["show", "--path", str(path)]).output
+    assert "nothing yet" in runner.invoke(app, ["show", "--path", str(path), "--user", "you"]).output
+
+
+def test_health_counts(path: Path):
+    result = runner.invoke(app, ["health", "--path", str(path)])
+    assert result.exit_code == 0
+    assert "2 units, 0 in cold storage, 0 turns pending" in result.output
+
+
+def test_consolidate_says_what_it_would_do(path: Path):
+    result = runner.invoke(app, ["consolidate", "--path", str(path), "--dry-run"])
+    assert "compared 2 units, would merge 0" in result.output
+
+
+def test_chat_answers_from_memory_and_says_that_no_model_is_there(path: Path):
+    result = runner.invoke(app, ["chat", "--path", str(path)], input="Which seats do I prefer?\nMy locker number is 42.\n\n")
+    assert result.exit_code == 0, result.output
+    assert "No chat model is configured" in result.output
+    assert "From memory" in result.output
+    assert "window seats" in result.output
+    assert "42" in result.output
+
+
+def test_doctor_is_content_with_a_sound_installation(path: Path):
+    result = runner.invoke(app, ["doctor", "--path", str(path)])
+    assert result.exit_code == 0, result.output
+    assert "no other distribution installs hindsight_langgraph" in result.output
+
+
+def test_doctor_detects_the_unrelated_package_of_the_same_import_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    other = tmp_path / "site"
+    (other / "hindsight_langgraph").mkdir(parents=True)
+    info = other / "hindsight_langgraph-9.9.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hindsight-langgraph\nVersion: 9.9\n")
+    (info / "RECORD").write_text("hindsight_langgraph/__init__.py,,\n")
+    (info / "top_level.txt").write_text("hindsight_langgraph\n")
+    monkeypatch.syspath_prepend(str(other))
+    findings = doctor.examine(HindsightConfig(path=tmp_path / "m", embeddings="hash"))
+    clash = [finding for finding in findings if not finding.ok]
+    assert [finding.what for finding in clash] == ["hindsight-langgraph installs hindsight_langgraph too"]
+    assert "pip uninstall hindsight-langgraph" in clash[0].remedy
+
+
+def test_doctor_says_which_store_does_not_answer(tmp_path: Path):
+    config = HindsightConfig(path=tmp_path / "m", embeddings="hash", redis_url="redis://127.0.0.1:1/0", timeout_s=0.5)
+    (finding,) = [finding for finding in doctor.examine(config) if not finding.ok]
+    assert finding.what == "working store (redis://127.0.0.1:1/0)"
+    assert finding.remedy
+
+
+def test_a_wrong_setting_is_a_message_not_a_traceback():
+    code = "from hindsight_langgraph.cli import run; run()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "health"], capture_output=True, text=True, check=False,
+        env={"HINDSIGHT_TIMEOUT_S": "soon", "PATH": "", "PYTHONPATH": ":".join(sys.path)},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "HINDSIGHT_TIMEOUT_S" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
