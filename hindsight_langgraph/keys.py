@@ -24,6 +24,7 @@ class KeyKind(StrEnum):
     ALIASES = "aliases"
     TOMBSTONES = "tombstones"
     HISTORY = "history"
+    ANNOTATION = "annotation"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +74,16 @@ def recall_log(scope: Scope) -> Key:
 def trajectory(scope: Scope) -> Key:
     """Steps of one task (SPEC E1)."""
     return Key(owner=scope.owner, kind=KeyKind.TRAJECTORY, name=scope.task)
+
+
+def judged(scope: Scope) -> Key:
+    """What hindsight found of each task (SPEC E2)."""
+    return Key(owner=scope.owner, kind=KeyKind.ANNOTATION, name="tasks")
+
+
+def history(owner: str, unit_id: str) -> Key:
+    """Changes of one unit's standing, each with its reason (SPEC E5)."""
+    return Key(owner=owner, kind=KeyKind.HISTORY, name=unit_id)
 
 
 def aliases(scope: Scope) -> Key:

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
-from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, record_outcome
+from hindsight_langgraph.annotation.examples import Example
+from hindsight_langgraph.annotation.feedback import Event
+from hindsight_langgraph.annotation.report import AnnotationReport
+from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
 from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.applying import restore
@@ -20,7 +23,18 @@ from hindsight_langgraph.consolidation.health import Health
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.errors import Conflict, ModelError, StoreError
-from hindsight_langgraph.flows import caring, consolidating, examining, forgetting, observing, recalling, writing
+from hindsight_langgraph.flows import (
+    caring,
+    consolidating,
+    examining,
+    forgetting,
+    hindsight,
+    learning,
+    moving,
+    observing,
+    recalling,
+    writing,
+)  # fmt: skip
 from hindsight_langgraph.flows.caring import Due
 from hindsight_langgraph.graphs.consolidator import Consolidator
 from hindsight_langgraph.messages import inject, read_turns
@@ -30,7 +44,7 @@ from hindsight_langgraph.ports import Clock, TokenCounter
 from hindsight_langgraph.recall.recollection import Query, Recollection
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
 from hindsight_langgraph.reembed import reembed
-from hindsight_langgraph.scoping import scope_from_settings
+from hindsight_langgraph.scoping import scope_from_settings, scope_of_run
 from hindsight_langgraph.transfer import export_units, import_units
 from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
@@ -56,7 +70,8 @@ class HindsightMemory:
     method has an awaiting twin with `a` before its name and the same parameters.
 
     A store or model that is down costs the memory, not the turn: `recall` comes back empty and marked as degraded, what is to be
-    remembered is kept for later, and one warning is logged per outage. With `on_error="raise"` the error is raised instead.
+    remembered is kept for later, and one warning is logged per outage. With `on_error="raise"` the error is raised instead. Calls that
+    no graph makes by itself (`read_task`, `units`, `forget`, …) always raise it.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -209,9 +224,11 @@ class HindsightMemory:
     def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
 
-        Nothing is written back: `messages` stays as it is.
+        Nothing is written back: `messages` stays as it is. Inside a run, a recollection of another user is left out.
         """
-        return inject(messages, recollection.text if recollection else "")
+        reader = scope_of_run()
+        mine = recollection is not None and (reader is None or recollection.readable_by(reader))
+        return inject(messages, recollection.text if recollection is not None and mine else "")
 
     # --- working memory --------------------------------------------------------------------------------------------------
 
@@ -245,15 +262,22 @@ class HindsightMemory:
         """As `read_session`."""
         return await self._arun(self._read_session(scope, budget))
 
-    # --- outcomes --------------------------------------------------------------------------------------------------------
+    # --- hindsight -------------------------------------------------------------------------------------------------------
 
-    def outcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "") -> None:
-        """Say how the task in hand ended (SPEC E1)."""
-        self._run(self._outcome(scope, success, feedback))
+    def outcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "", error: str = "") -> None:
+        """Say how the task in hand ended (SPEC E1); what it was worth is judged in the background (SPEC E2).
 
-    async def aoutcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "") -> None:
+        Args:
+            scope: whose task.
+            success: whether the user's goal was reached; None for unknown, which judges nothing.
+            feedback: what the user said of it.
+            error: what went wrong, where that is known.
+        """
+        self._run(self._outcome(scope, success, feedback, error))
+
+    async def aoutcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "", error: str = "") -> None:
         """As `outcome`."""
-        await self._arun(self._outcome(scope, success, feedback))
+        await self._arun(self._outcome(scope, success, feedback, error))
 
     def trajectory(self, *, scope: Scope | str) -> Trajectory:
         """The steps of the task in hand, the memories it was given, and its outcome."""
@@ -262,6 +286,46 @@ class HindsightMemory:
     async def atrajectory(self, *, scope: Scope | str) -> Trajectory:
         """As `trajectory`."""
         return await self._arun(read_trajectory(as_scope(scope)))
+
+    def annotate_due(self, *, limit: int = 10) -> list[AnnotationReport]:
+        """Judge finished tasks that still wait for it, of any user: what a crash or an outage left. Returns what was found."""
+        return self._run(hindsight.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+
+    async def aannotate_due(self, *, limit: int = 10) -> list[AnnotationReport]:
+        """As `annotate_due`."""
+        return await self._arun(hindsight.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+
+    def annotations(self, *, scope: Scope | str) -> list[AnnotationReport]:
+        """What hindsight found of the user's tasks, oldest first: roles, effects and importances with their reasons."""
+        return self._run(hindsight.read_reports(as_scope(scope)))
+
+    async def aannotations(self, *, scope: Scope | str) -> list[AnnotationReport]:
+        """As `annotations`."""
+        return await self._arun(hindsight.read_reports(as_scope(scope)))
+
+    def history(self, unit_id: str, *, scope: Scope | str) -> list[Event]:
+        """How outcomes moved a unit of the user, oldest first, each change with its reason (SPEC E5)."""
+        return self._run(moving.read_history(unit_id, scope=as_scope(scope)))
+
+    async def ahistory(self, unit_id: str, *, scope: Scope | str) -> list[Event]:
+        """As `history`."""
+        return await self._arun(moving.read_history(unit_id, scope=as_scope(scope)))
+
+    def undo(self, unit_id: str, event_id: str, *, scope: Scope | str) -> bool:
+        """Take one change of a unit's history back. Returns whether it was there and stood."""
+        return self._run(moving.undo(unit_id, event_id, scope=as_scope(scope)))
+
+    async def aundo(self, unit_id: str, event_id: str, *, scope: Scope | str) -> bool:
+        """As `undo`."""
+        return await self._arun(moving.undo(unit_id, event_id, scope=as_scope(scope)))
+
+    def training_set(self, *, scope: Scope | str, seed: int = 0) -> list[Example]:
+        """What recall can learn from the user's judged tasks: queries with what helped and what did not (SPEC E6)."""
+        return self._run(learning.training_set(as_scope(scope), seed=seed))
+
+    async def atraining_set(self, *, scope: Scope | str, seed: int = 0) -> list[Example]:
+        """As `training_set`."""
+        return await self._arun(learning.training_set(as_scope(scope), seed=seed))
 
     # --- keeping it in order ---------------------------------------------------------------------------------------------
 
@@ -480,8 +544,11 @@ class HindsightMemory:
         now = self.clock.now()
 
         def plan() -> Plan[None]:
-            turns = self._turns(seen.messages, now)
-            return observing.note(turns, seen.changed, seen.errors, name=seen.id, scope=scope, now=now, settings=self._settings)
+            turns = self._turns(seen.messages, now, earlier=_messages_in(seen.changed.values()))
+            return observing.note(
+                turns, seen.changed, seen.errors, name=seen.id, run_id=seen.run_id, branch=seen.ns, scope=scope, now=now,
+                settings=self._settings,
+            )  # fmt: skip
 
         self._run(ask(Later(owner=scope.owner, plan=plan)))
 
@@ -515,11 +582,14 @@ class HindsightMemory:
     async def _arun(self, plan: Plan[R]) -> R:
         return await adrive(plan, self._runtime.aanswer)
 
-    def _turns(self, messages: Iterable[Any], at: datetime | None) -> list[Turn]:
+    def _turns(self, messages: Iterable[Any], at: datetime | None, *, earlier: Iterable[Any] = ()) -> list[Turn]:
         """Turns without their secrets: nothing behind this line sees one."""
         redact = self._settings.writing.redactor
-        turns = read_turns(messages, at=at)
-        return [turn.model_copy(update={"text": redact(turn.text)[0]}) for turn in turns]
+        turns = read_turns(messages, at=at, earlier=earlier)
+        return [
+            turn.model_copy(update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""})
+            for turn in turns
+        ]
 
     def _remember(
         self, messages: Iterable[Any], scope: Scope | str, at: datetime | None, *, dry_run: bool
@@ -533,10 +603,13 @@ class HindsightMemory:
         now = self.clock.now()
         turns = self._turns(messages, at or now)
         recalled = [unit.id for unit in recollection.units] if recollection else []
-        return writing.annotate(turns, recalled=recalled, scope=as_scope(scope), now=now, settings=self._settings)
+        asked = recollection.query.text if recollection else ""
+        return writing.annotate(turns, recalled=recalled, asked=asked, scope=as_scope(scope), now=now, settings=self._settings)
 
     def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
-        return ask(Settle(owner=None if scope is None else as_scope(scope).owner, timeout_s=timeout_s, idle=True))
+        if scope is None:
+            return ask(Settle(owner=None, timeout_s=timeout_s, idle=True))
+        return hindsight.settle(as_scope(scope), timeout_s=timeout_s)
 
     def _wake(self, scope: Scope, due: bool) -> None:
         """Have what is due run now, off the answer's path, where this process runs consolidation at all."""
@@ -580,9 +653,16 @@ class HindsightMemory:
     def _read_session(self, scope: Scope | str, budget: int | None) -> Plan[list[Turn]]:
         return read_session(as_scope(scope), counter=self._settings.counter, config=self.config.working, budget=budget)
 
-    def _outcome(self, scope: Scope | str, success: bool | None, feedback: str) -> Plan[None]:
-        redact = self._settings.writing.redactor
-        return record_outcome(as_scope(scope), Outcome(at=self.clock.now(), success=success, feedback=redact(feedback)[0]))
+    def _outcome(self, scope: Scope | str, success: bool | None, feedback: str, error: str) -> Plan[None]:
+        redact, now = self._settings.writing.redactor, self.clock.now()
+        outcome = Outcome(at=now, success=success, feedback=redact(feedback)[0], error=redact(error)[0])
+        return hindsight.close_task(as_scope(scope), outcome, now=now, settings=self._settings)
+
+
+def _messages_in(values: Iterable[Any]) -> list[BaseMessage]:
+    """The messages in lists of a graph's state."""
+    lists: list[list[Any]] = [value for value in values if isinstance(value, list)]
+    return [message for held in lists for message in held if isinstance(message, BaseMessage)]
 
 
 def as_scope(scope: Scope | str) -> Scope:

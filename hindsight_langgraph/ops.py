@@ -428,6 +428,8 @@ class Later(BackgroundOp[None]):
 
     owner: str
     plan: Callable[[], Plan[object]]
+    slow: bool = False
+    """True for work that may take seconds; it runs apart, so that no write waits behind it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hindsight_langgraph.backlog import Backlog
-from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreUnavailable
+from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreLocked, StoreUnavailable
 from hindsight_langgraph.ops import (
     BackgroundOp,
     Complete,
@@ -33,7 +33,7 @@ from hindsight_langgraph.writer import Writer
 
 logger = logging.getLogger("hindsight_langgraph")
 
-DOWN: Final = (StoreUnavailable, StoreAuthError, ModelUnavailable)
+DOWN: Final = (StoreUnavailable, StoreAuthError, StoreLocked, ModelUnavailable)
 """Errors that say the port itself is not serving, as opposed to a request that it refused."""
 
 
@@ -110,6 +110,8 @@ class Runtime:
         self.closed = False
         self._warned_of_stale = False
         self.writer = Writer(name="hindsight-writer")
+        self.annotator = Writer(name="hindsight-annotator")
+        """Runs what may take seconds, such as asking a chat model for its judgement."""
         self.idler = Writer(name="hindsight-idle")
         """Consolidates; apart from the writer, which recalls wait for."""
         self.backlog = Backlog()
@@ -146,17 +148,21 @@ class Runtime:
         return reply
 
     def _settle(self, op: Settle) -> bool:
-        written = self.writer.settle(op.owner, op.timeout_s)
-        return (self.idler.settle(op.owner, op.timeout_s) and written) if op.idle else written
+        # writes first: one that ends may hand a task on to be judged
+        workers = (self.writer, self.annotator, *([self.idler] if op.idle else []))
+        return all(worker.settle(op.owner, op.timeout_s) for worker in workers)
 
     async def _asettle(self, op: Settle) -> bool:
-        written = await self.writer.asettle(op.owner, op.timeout_s)
-        return (await self.idler.asettle(op.owner, op.timeout_s) and written) if op.idle else written
+        for worker in (self.writer, self.annotator, *([self.idler] if op.idle else [])):
+            if not await worker.asettle(op.owner, op.timeout_s):
+                return False
+        return True
 
     def _in_process(self, op: BackgroundOp[Any]) -> Any:
         match op:
-            case Later(owner=owner, plan=plan):
-                return self.writer.submit(owner, lambda: self._in_background(plan))
+            case Later(owner=owner, plan=plan, slow=slow):
+                worker = self.annotator if slow else self.writer
+                return worker.submit(owner, lambda: self._in_background(plan))
             case Keep(scope=scope, turns=turns):
                 return self.backlog.keep(scope, turns)
             case TakeKept(owner=owner):
@@ -167,6 +173,11 @@ class Runtime:
                 return self._stale_embeddings()
             case _:
                 raise CallError(f"no port answers {type(op).__name__}")
+
+    def close_background(self, timeout_s: float) -> None:
+        """Do what is queued within the timeout, then end the threads; what is left is pending in the working store."""
+        for worker in (self.writer, self.annotator, self.idler):
+            worker.close(timeout_s)
 
     def _in_background(self, plan: Callable[[], Plan[object]]) -> None:
         try:

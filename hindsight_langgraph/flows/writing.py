@@ -20,6 +20,7 @@ from hindsight_langgraph.consolidation.activity import count_text
 from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
 from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
+from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
 from hindsight_langgraph.plan import Plan, ask
@@ -63,20 +64,22 @@ def remember(
 
 
 def annotate(
-    turns: Sequence[Turn], *, recalled: Sequence[str], scope: Scope, now: datetime, settings: FlowSettings
+    turns: Sequence[Turn], *, recalled: Sequence[str], asked: str = "", scope: Scope, now: datetime, settings: FlowSettings
 ) -> Plan[None]:
     """Take in what a step added, durably, and write it off the answer's path.
 
     Args:
         turns: the turns of the present exchange; those that were taken in before are left alone.
         recalled: ids of the units that the step was given.
+        asked: what they were recalled for.
         scope: whose step.
         now: the present moment.
         settings: of the memory.
     """
     accepted = yield from _accept(turns, scope=scope, now=now, settings=settings)
     try:
-        yield from _record(turns, recalled=recalled, scope=scope, now=now, settings=settings)
+        if (yield from _record(turns, recalled=recalled, asked=asked, scope=scope, now=now, settings=settings)):
+            yield from notice_later(scope, now=now, settings=settings)
     except StoreError:
         if settings.strict:
             raise
@@ -180,18 +183,22 @@ def _context(scope: Scope, turns: Sequence[Turn]) -> Plan[list[Turn]]:
     return buffered[max(0, place - CONTEXT_TURNS) : place]
 
 
-def _record(turns: Sequence[Turn], *, recalled: Sequence[str], scope: Scope, now: datetime, settings: FlowSettings) -> Plan[None]:
-    """The steps of the task, and what working memory mirrors of them."""
+def _record(
+    turns: Sequence[Turn], *, recalled: Sequence[str], asked: str, scope: Scope, now: datetime, settings: FlowSettings
+) -> Plan[bool]:
+    """The steps of the task, and what working memory mirrors of them. Returns whether any is new."""
     steps = steps_of(turns, now=now, limit=settings.config.write.tool_preview_chars)
     if steps and recalled:
-        steps.insert(1, Step(id=f"recall:{steps[0].id}", kind=StepKind.RECALL, at=steps[0].at, unit_ids=tuple(recalled)))
-    if (yield from record_steps(scope, steps)):
+        steps.insert(1, Step(id=f"recall:{steps[0].id}", kind=StepKind.RECALL, at=steps[0].at, content=asked, unit_ids=tuple(recalled)))
+    new = yield from record_steps(scope, steps)
+    if new:
         yield from write_task(
             scope,
             mirror(turns, limit=settings.config.write.tool_preview_chars),
             config=settings.config.working,
             chat=settings.chat,
         )
+    return new > 0
 
 
 def mirror(turns: Sequence[Turn], *, limit: int) -> dict[str, JsonValue]:
