@@ -38,9 +38,9 @@ def repeats(newer: MemoryUnit, older: MemoryUnit) -> bool:
 
 
 def _says_so(said: str, before: str) -> bool:
-    stated = " ".join(sentence for sentence in _SENTENCE_END.split(said) if not sentence.rstrip().endswith(("?", "？")))
-    clauses = [clause for clause in restated_clauses(stated) if set(terms(clause)) - _POLITE]
-    if _NEWS & cues(_without(stated, clauses)):
+    stated = [sentence for sentence in _SENTENCE_END.split(said) if not sentence.rstrip().endswith(("?", "？"))]
+    clauses = [clause for sentence in stated for clause in _restated(sentence)]
+    if _NEWS & cues(_without(" ".join(stated), clauses)):
         return False
     old = read_value(before)
     named = set(terms(before)) - _POLITE
@@ -55,6 +55,13 @@ def _is_covered(said: str, before: str) -> bool:
         if len(found) >= _SAYING and all(_has(words, word) for word in found):
             return bool(read_value(sentence).negated) == bool(read_value(before).negated)
     return False
+
+
+def _restated(sentence: str) -> list[str]:
+    """Its clauses that repeat; the sentence itself where such a clause says nothing more ("…, as always")."""
+    clauses = restated_clauses(sentence)
+    telling = [clause for clause in clauses if set(terms(clause)) - _POLITE]
+    return telling if telling or not clauses else [sentence]
 
 
 def _without(text: str, clauses: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from hindsight_langgraph.records import Scope
 from hindsight_langgraph.workers import celery_app
 from tests.consolidation.scene import store, unit
 from tests.qdrant_stand_in import standing_in
-from tests.servers import Server
+from tests.servers import redis_binary, running
 
 SCOPES = 200
 PATIENCE_S = 240
@@ -33,20 +33,20 @@ PATIENCE_S = 240
 
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [False, True], ids=["both live", "one is killed"])
-def test_two_workers_consolidate_each_due_user_exactly_once(stoppable_redis: Server, tmp_path: Path, killed: bool):
-    with standing_in() as qdrant, ExitStack() as stack:
+def test_two_workers_consolidate_each_due_user_exactly_once(tmp_path: Path, killed: bool):
+    with standing_in() as qdrant, running(redis_binary(), tmp_path / "redis") as server, ExitStack() as stack:
         settings = {
-            "HINDSIGHT_REDIS_URL": stoppable_redis.url, "HINDSIGHT_QDRANT_URL": qdrant.url, "HINDSIGHT_EMBEDDINGS": "hash",
+            "HINDSIGHT_REDIS_URL": server.url, "HINDSIGHT_QDRANT_URL": qdrant.url, "HINDSIGHT_EMBEDDINGS": "hash",
             "HINDSIGHT_CONSOLIDATION__TICK_S": "1", "HINDSIGHT_CONSOLIDATION__LEASE_S": "6", "HINDSIGHT_TIMEOUT_S": "20",
         }  # fmt: skip
         config = HindsightConfig(
-            redis_url=stoppable_redis.url, qdrant_url=qdrant.url, embeddings="hash", timeout_s=20, path=tmp_path,
+            redis_url=server.url, qdrant_url=qdrant.url, embeddings="hash", timeout_s=20, path=tmp_path,
             consolidation=ConsolidationConfig(in_process=False),
         )  # fmt: skip
         memory = stack.enter_context(HindsightMemory.open(config=config))
         _make_due(memory)
         workers = [stack.enter_context(_worker(settings, tmp_path, number)) for number in range(2)]
-        client = stack.enter_context(stoppable_redis.client())
+        client = stack.enter_context(server.client())
         if killed:
             _wait(lambda: client.llen("consolidated") >= 20)
             workers[0].send_signal(signal.SIGKILL)
@@ -54,7 +54,8 @@ def test_two_workers_consolidate_each_due_user_exactly_once(stoppable_redis: Ser
         done = Counter(owner.decode() for owner in client.lrange("consolidated", 0, -1))
         assert set(done) == {Scope(user_id=f"u{number}").owner for number in range(SCOPES)}
         assert set(done.values()) == {1}
-        assert all(len(memory.units(scope=f"u{number}")) == 2 for number in range(0, SCOPES, 40))
+        for number in range(0, SCOPES, 40):
+            assert len([*memory.units(scope=f"u{number}"), *memory.archived(scope=f"u{number}")]) == 2
 
 
 def test_workers_without_a_redis_say_what_to_set():
