@@ -33,7 +33,8 @@ from hindsight_langgraph.records import IndexedUnit, MemoryUnit, Record, Region,
 
 NEIGHBOURS: Final = 5
 """Stored units that each changed one is compared with in a full pass."""
-_PAGE: Final = 256
+_PAGE: Final = 1_000
+"""Units a request: each one evaluates its filter anew."""
 _PROBES: Final = 32
 _SAME_SUBJECT: Final = 500
 _OVERLAP: Final = timedelta(minutes=5)
