@@ -422,6 +422,14 @@ class HindsightMemory:
                 await self._arun(caring.settle_due(due, report, now=self.clock.now(), settings=self._settings))
         return reports
 
+    def count_due(self) -> int:
+        """How many users' time has come; one that a process works on is not counted."""
+        return self._run(caring.count_due(now=self.clock.now()))
+
+    async def acount_due(self) -> int:
+        """As `count_due`."""
+        return await self._arun(caring.count_due(now=self.clock.now()))
+
     def units(self, *, scope: Scope | str, statuses: Sequence[Status] | None = None, limit: int = 1_000) -> list[MemoryUnit]:
         """The user's own units, of the given statuses or of all."""
         return self._run(caring.list_units(as_scope(scope), statuses=statuses, limit=limit))
