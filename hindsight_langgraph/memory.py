@@ -16,7 +16,7 @@ from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.light import LightReport
 from hindsight_langgraph.encoding.report import WriteReport
-from hindsight_langgraph.flows import caring, observing, recalling, writing
+from hindsight_langgraph.flows import caring, noting, observing, recalling, writing
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
@@ -30,6 +30,7 @@ from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
 
 if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
     from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
@@ -362,6 +363,23 @@ class HindsightMemory:
         from hindsight_langgraph.checkpointers import ObservingSaver
 
         return ObservingSaver(saver, self._note)
+
+    def tools(self) -> list[BaseTool]:
+        """`memory_search`, `memory_write` and `memory_forget` for a model; the user is read from the run."""
+        from hindsight_langgraph.tools import memory_tools
+
+        return memory_tools(self, note=self._write_note, anote=self._awrite_note)
+
+    def _write_note(self, text: str, *, name: str, scope: Scope) -> WriteReport:
+        return self._run(self._noting(text, name, scope))
+
+    async def _awrite_note(self, text: str, *, name: str, scope: Scope) -> WriteReport:
+        return await self._arun(self._noting(text, name, scope))
+
+    def _noting(self, text: str, name: str, scope: Scope) -> Plan[WriteReport]:
+        now = self.clock.now()
+        (turn,) = self._turns([{"role": "user", "content": text, "id": f"note:{scope.session_id}:{name}" if name else ""}], now)
+        return noting.note(turn, scope=scope, now=now, settings=self._settings)
 
     def _note(self, seen: Observation) -> None:
         scope = scope_from_settings(seen.configurable)
