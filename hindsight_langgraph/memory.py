@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class HindsightMemory:
@@ -363,6 +364,38 @@ class HindsightMemory:
         from hindsight_langgraph.checkpointers import ObservingSaver
 
         return ObservingSaver(saver, self._note)
+
+    @overload
+    def step(self, function: F, /) -> F: ...
+
+    @overload
+    def step(self, *, scope: Scope | str | None = None, messages_key: str = "messages") -> Callable[[F], F]: ...
+
+    def step(
+        self, function: Callable[..., Any] | None = None, /, *, scope: Scope | str | None = None, messages_key: str = "messages"
+    ) -> Any:
+        """Decorate a plain function, a node or a functional-API task: recall before it, take in what it did.
+
+        Its first argument is the user's words, a message, a list of messages, or a state that has them. The function sees what was
+        recalled just before the user's message, or, if it has a parameter `recollection`, is given that and sees its argument as it is.
+        What it returns (words, messages, a state's update, a `Command`) is taken in, an error as a failure; it is returned without
+        anything that was injected.
+
+        Args:
+            function: blocking or awaiting; not a generator.
+            scope: whose memory; None reads it from the run, or from the call's `config`.
+            messages_key: where a state has its messages.
+
+        Raises:
+            CallError: not such a function; at a call, an argument without messages.
+            MissingUser: at a call, neither `scope` nor the run names a user.
+        """
+        from hindsight_langgraph.step import remembering
+
+        def decorate(decorated: F) -> F:
+            return remembering(self, decorated, scope=scope, messages_key=messages_key)
+
+        return decorate if function is None else decorate(function)
 
     def tools(self) -> list[BaseTool]:
         """`memory_search`, `memory_write` and `memory_forget` for a model; the user is read from the run."""
