@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from langgraph.checkpoint.base import BaseCheckpointSaver
 
     from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
+    from hindsight_langgraph.store import HindsightStore
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -396,6 +397,27 @@ class HindsightMemory:
             return remembering(self, decorated, scope=scope, messages_key=messages_key)
 
         return decorate if function is None else decorate(function)
+
+    def as_store(self, *, scope: Scope | str | None = None) -> HindsightStore:
+        """The memory as a LangGraph store: `compile(store=memory.as_store())`, `runtime.store.search(("memories", user), query=…)`.
+
+        Items that are put are managed memory: found by meaning, recalled, exported and erased with their user. What the memory
+        remembered by itself is read under `("memories", USER)`.
+
+        Args:
+            scope: whose items outside a run; inside one they are always those of the run's user.
+        """
+        from hindsight_langgraph.store import as_store
+
+        return as_store(
+            run=self._run,
+            arun=self._arun,
+            clock=self.clock,
+            redact=self._settings.writing.redactor,
+            timeout_s=self.config.timeout_s,
+            strict=self._settings.strict,
+            scope=None if scope is None else as_scope(scope),
+        )
 
     def tools(self) -> list[BaseTool]:
         """`memory_search`, `memory_write` and `memory_forget` for a model; the user is read from the run."""
