@@ -25,6 +25,8 @@ from langchain_core.messages import (
 )
 from pydantic import BaseModel
 
+from hindsight_langgraph.checkpointers.chunks import Chunks
+
 _MESSAGES: frozenset[type] = frozenset(
     {AIMessage, AIMessageChunk, ChatMessage, FunctionMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage}
 )
@@ -66,8 +68,8 @@ class Snapshot:
         self._kinds: list[type] = []
         self._blanks: list[Blanks | None] = []
         """Of each item; None of one that is no simple message."""
-        self._states: list[dict[str, Any]] = []
-        """Fields of the simple messages; neither these dicts nor what they hold is ever given away."""
+        self._states: Chunks[dict[str, Any]] = Chunks()
+        """Fields of the simple messages; no dict or list of these is ever given away."""
         self._packed: list[bytes] = []
         """The states of the other items, a chunk of them each: small enough that the allocator reuses their memory."""
 
@@ -79,18 +81,20 @@ class Snapshot:
             return None
         more = Snapshot()
         more._kinds = kinds
-        more._blanks = self._blanks + list(map(_blanks_of, items[length:]))
-        simple = list(compress(items, more._blanks))
+        blanks = list(map(_blanks_of, items[length:]))
+        more._blanks = self._blanks + blanks
+        all_simple = len(self._states) == length and None not in blanks
+        simple = items if all_simple else list(compress(items, more._blanks))
         states = list(map(_state_of, simple))
         try:
-            if any(map(_extra_of, simple)) or states[: len(self._states)] != self._states:
+            if any(map(_extra_of, simple)) or not _begin_with(states, self._states):
                 return None
         except Exception:  # noqa: BLE001 — a foreign object that somebody put into a field may not even be comparable
             return None
-        new = zip(states[len(self._states) :], filter(None, more._blanks[length:]), strict=True)
-        more._states = self._states + [_copy_of(state, blanks) for state, blanks in new]
-        if len(simple) < len(items):
-            packed = _pack([_content_of(item) for item, blanks in zip(items, more._blanks, strict=True) if blanks is None])
+        new = zip(states[len(self._states) :], filter(None, blanks), strict=True)
+        more._states = self._states.plus(_copy_of(state, empty) for state, empty in new)
+        if not all_simple:
+            packed = _pack([_content_of(item) for item, empty in zip(items, more._blanks, strict=True) if empty is None])
             if packed is None or not _begins(packed, self._packed, self._blanks.count(None)):
                 return None
             more._packed = packed
@@ -180,9 +184,23 @@ def _shared(blanks: Blanks) -> Blanks:
 
 def _copy_of(state: dict[str, Any], blanks: Blanks) -> dict[str, Any]:
     copy = dict(state)
-    copy.update((name, {}) for name in blanks[0])
-    copy.update((name, []) for name in blanks[1])
+    copy.update(dict.fromkeys(blanks[0], _NO_ENTRIES))
+    copy.update(dict.fromkeys(blanks[1], _NO_ITEMS))
     return copy
+
+
+_NO_ENTRIES: dict[str, Any] = {}
+_NO_ITEMS: list[Any] = []
+"""Stand in all copies for what is empty, so that comparing touches one of them and not hundreds; never given away."""
+
+
+def _begin_with(states: list[dict[str, Any]], known: Chunks[dict[str, Any]]) -> bool:
+    at = 0
+    for part in known.parts:
+        if tuple(states[at : at + len(part)]) != part:
+            return False
+        at += len(part)
+    return True
 
 
 def _content_of(item: Any) -> Any:

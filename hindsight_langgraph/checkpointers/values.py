@@ -19,8 +19,9 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, list_digest, spell_out, splice, value_digest
 from hindsight_langgraph.checkpoint_ops import Objects
 from hindsight_langgraph.checkpointers.cache import Cache
+from hindsight_langgraph.checkpointers.chunks import Chunks
 from hindsight_langgraph.checkpointers.items import Recipe, worth_itemising
-from hindsight_langgraph.checkpointers.snapshots import Snapshot
+from hindsight_langgraph.checkpointers.snapshots import Shape, Snapshot
 from hindsight_langgraph.errors import StoreCorrupt, StoreRejected
 
 _SHORT_VALUE = 48
@@ -54,13 +55,13 @@ class ListState:
 
     refs: bytes
     links: int
-    recipes: tuple[Recipe, ...]
+    recipes: Chunks[Recipe]
     weight: int
     """Roughly the bytes that it holds."""
     snapshot: Snapshot | None = None
     """Of the items as they were put; None until they are needed."""
-    checked: int = 0
-    """So many leading items were compared with what their bytes are parsed to."""
+    shapes: tuple[Shape | None, ...] = ()
+    """Of those leading items that were compared with what their bytes are parsed to."""
     exact: bool = True
     """Whether those were the same, and the snapshot describes them in full."""
 
@@ -69,14 +70,16 @@ class ListState:
         if self.snapshot is None:
             items = [recipe.parse() for recipe in self.recipes]
             self.snapshot = _NOTHING.continued(items)
-            self.exact = self.snapshot is not None and all(recipe.shape is not None for recipe in self.recipes)
-            self.checked = len(items)
+            self.shapes = tuple(recipe.shape for recipe in self.recipes)
+            self.exact = self.snapshot is not None and None not in self.shapes
             return items
-        # Only now: most versions are never read here, and parsing a message costs as much as all the rest of putting it.
-        self.exact = self.exact and all(recipe.comes_back() for recipe in self.recipes[self.checked :])
-        self.checked = len(self.recipes)
+        if self.exact and len(self.shapes) < len(self.recipes):
+            # Only now: most versions are never read here, and parsing a message costs as much as all the rest of putting it.
+            new = tuple(self.recipes.after(len(self.shapes)))
+            self.exact = all(recipe.comes_back() for recipe in new)
+            self.shapes += tuple(recipe.shape for recipe in new)
         if self.exact:
-            return self.snapshot.rebuild(recipe.shape for recipe in self.recipes)
+            return self.snapshot.rebuild(self.shapes)
         return [recipe.parse() for recipe in self.recipes]
 
 
@@ -203,10 +206,10 @@ class ValueCodec:
         out.lists[key] = ListState(
             refs=refs,
             links=node.links,
-            recipes=(head.recipes if head is not None else ()) + new,
+            recipes=(head.recipes if head is not None else Chunks[Recipe]()).plus(new),
             weight=(head.weight if head is not None else 0) + _weight(new),
             snapshot=seen,
-            checked=head.checked if head is not None else 0,
+            shapes=head.shapes if head is not None else (),
             exact=head.exact if head is not None else True,
         )
         return key
@@ -250,7 +253,7 @@ class ValueCodec:
             refs, links = objects.lists[key]
             recipes = [self.recipe(thread, b"v" + digest, objects) for digest in _pieces(refs)]
             if None not in recipes:
-                known = tuple(cast("list[Recipe]", recipes))
+                known = Chunks((tuple(cast("list[Recipe]", recipes)),))
                 state = ListState(refs=refs, links=links, recipes=known, weight=_weight(known))
                 self._lists.put((thread, key), state, state.weight)
         return state
