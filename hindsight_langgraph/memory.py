@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
+from hindsight_langgraph import tracing
 from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, record_outcome
 from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.light import LightReport
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.flows import caring, observing, recalling, writing
+from hindsight_langgraph.flows.telling import tell_outcome
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
@@ -263,13 +265,11 @@ class HindsightMemory:
 
     def consolidate(self, *, scope: Scope | str, dry_run: bool = False) -> LightReport:
         """Write what is pending, merge duplicates and link neighbours (SPEC F2). With `dry_run`, only say what would be done."""
-        return self._run(caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run))
+        return self._run(self._consolidate(scope, dry_run))
 
     async def aconsolidate(self, *, scope: Scope | str, dry_run: bool = False) -> LightReport:
         """As `consolidate`."""
-        return await self._arun(
-            caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
-        )
+        return await self._arun(self._consolidate(scope, dry_run))
 
     def run_due(self, *, limit: int = 10) -> list[LightReport]:
         """Consolidate the users whose idle time has come, at most `limit` of them."""
@@ -413,7 +413,16 @@ class HindsightMemory:
         self, messages: Iterable[Any], scope: Scope | str, at: datetime | None, *, dry_run: bool
     ) -> Plan[list[WriteReport]]:
         turns = self._turns(messages, at)
-        return writing.remember(turns, scope=as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+        plan = writing.remember(turns, scope=as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+        if dry_run:
+            return plan
+        return tracing.staged(
+            "hindsight.remember",
+            lambda _: plan,
+            inputs=lambda: tracing.turns_shown(turns),
+            outputs=tracing.reports_shown,
+            scope=as_scope(scope),
+        )
 
     def _annotate(
         self, messages: Iterable[Any], scope: Scope | str, recollection: Recollection | None, at: datetime | None
@@ -421,7 +430,14 @@ class HindsightMemory:
         now = self.clock.now()
         turns = self._turns(messages, at or now)
         recalled = [unit.id for unit in recollection.units] if recollection else []
-        return writing.annotate(turns, recalled=recalled, scope=as_scope(scope), now=now, settings=self._settings)
+        plan = writing.annotate(turns, recalled=recalled, scope=as_scope(scope), now=now, settings=self._settings)
+        return tracing.staged(
+            "hindsight.annotate",
+            lambda _: plan,
+            inputs=lambda: {**tracing.turns_shown(turns), "recalled": recalled},
+            outputs=lambda _: {"taken_in": len(turns)},
+            scope=as_scope(scope),
+        )
 
     def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
         return ask(Settle(owner=None if scope is None else as_scope(scope).owner, timeout_s=timeout_s))
@@ -432,13 +448,32 @@ class HindsightMemory:
         redact = self._settings.writing.redactor
         asked = Query(text=query) if isinstance(query, str) else query
         clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(asked, name))}
-        return recalling.recall(
-            asked.model_copy(update=clean),
+        query = asked.model_copy(update=clean)
+        return tracing.staged(
+            tracing.RECALL_RUN,
+            lambda run: recalling.recall(
+                query,
+                scope=as_scope(scope),
+                now=self.clock.now(),
+                as_of=as_of,
+                visible=frozenset(visible),
+                settings=self._settings,
+                run=run,
+            ),
+            inputs=lambda: tracing.query_shown(query),
+            outputs=tracing.recollection_shown,
             scope=as_scope(scope),
-            now=self.clock.now(),
-            as_of=as_of,
-            visible=frozenset(visible),
-            settings=self._settings,
+            kind="retriever",
+        )
+
+    def _consolidate(self, scope: Scope | str, dry_run: bool) -> Plan[LightReport]:
+        plan = caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+        return tracing.staged(
+            "hindsight.consolidate",
+            lambda _: plan,
+            inputs=lambda: {"dry_run": dry_run},
+            outputs=lambda report: {"report": report.lines()},
+            scope=as_scope(scope),
         )
 
     def _write_task(self, fields: Mapping[str, JsonValue], scope: Scope | str, duration_s: float | None) -> Plan[None]:
@@ -448,8 +483,10 @@ class HindsightMemory:
         return read_session(as_scope(scope), counter=self._settings.counter, config=self.config.working, budget=budget)
 
     def _outcome(self, scope: Scope | str, success: bool | None, feedback: str) -> Plan[None]:
-        redact = self._settings.writing.redactor
-        return record_outcome(as_scope(scope), Outcome(at=self.clock.now(), success=success, feedback=redact(feedback)[0]))
+        comment = self._settings.writing.redactor(feedback)[0]
+        if tracing.enabled():
+            yield from tell_outcome(as_scope(scope), success=success, comment=comment)
+        yield from record_outcome(as_scope(scope), Outcome(at=self.clock.now(), success=success, feedback=comment))
 
 
 def as_scope(scope: Scope | str) -> Scope:
