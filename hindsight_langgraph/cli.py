@@ -180,6 +180,40 @@ def mcp(
         raise typer.Exit(1) from error
 
 
+@app.command()
+def review(
+    project: Annotated[str, typer.Option("--project", help="LangSmith project whose reviewed runs are read.")],
+    path: PathOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+) -> None:
+    """Learn from reviewed LangSmith runs: thumbs move what was recalled, edited answers become corrections.
+
+    It can be stopped and started again; no review is taken in twice.
+    """
+    from langsmith import Client
+    from rich.progress import track
+
+    from hindsight_langgraph.memory import HindsightMemory
+    from hindsight_langgraph.review import review_project
+
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        done = review_project(
+            memory,
+            Client(),
+            project,
+            dry_run=dry_run,
+            progress=lambda left: iter(track(left, "reviews", console=console)),
+        )
+    table = Table("reviewed", "user", "verdict", "recalled", "correction", "comment", "fate")
+    for one in done:
+        said = one.review
+        verdict = {True: "good", False: "bad", None: "-"}[said.success]
+        recalled = "\n".join(unit.content for unit in one.units)
+        table.add_row(f"{said.at:%Y-%m-%d}", said.scope.user_id, verdict, recalled, said.correction, said.comment, one.fate)
+    console.print(table)
+    console.print(", ".join(f"{count} {fate}" for fate, count in Counter(one.fate for one in done).items()) or "no reviews")
+
+
 def _settings(path: Path | None) -> HindsightConfig:
     config = HindsightConfig.from_env()
     return config if path is None else config.model_copy(update={"path": path})

@@ -18,6 +18,7 @@ from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.light import LightReport
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.flows import caring, observing, recalling, writing
+from hindsight_langgraph.flows.reviewing import Applied, Review, apply_review
 from hindsight_langgraph.flows.telling import tell_outcome
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
@@ -360,6 +361,17 @@ class HindsightMemory:
         from hindsight_langgraph.checkpointers import ObservingSaver
 
         return ObservingSaver(saver, self._note)
+
+    def review(self, review: Review, *, dry_run: bool = False) -> Applied:
+        """Take in what a person said of one answer: what it rested on gains or loses, a corrected answer becomes a memory.
+
+        Taking the same review in again changes nothing more. With `dry_run`, only say what would be done.
+        """
+        return self._run(apply_review(review, now=self.clock.now(), settings=self._settings, dry_run=dry_run))
+
+    async def areview(self, review: Review, *, dry_run: bool = False) -> Applied:
+        """As `review`."""
+        return await self._arun(apply_review(review, now=self.clock.now(), settings=self._settings, dry_run=dry_run))
 
     def _note(self, seen: Observation) -> None:
         scope = scope_from_settings(seen.configurable)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from langsmith import run_trees, utils
@@ -18,7 +19,7 @@ def langsmith(monkeypatch: pytest.MonkeyPatch) -> Iterator[LangSmith]:
         yield stand_in
         stand_in.open.set()
         run_trees.get_cached_client().cleanup()
-    utils.get_env_var.cache_clear()
+    forget_environment()
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, url: str, *, tracing: str = "true") -> None:
@@ -29,8 +30,14 @@ def connect(monkeypatch: pytest.MonkeyPatch, url: str, *, tracing: str = "true")
     monkeypatch.setenv("LANGSMITH_ENDPOINT", url)
     monkeypatch.setenv("LANGSMITH_API_KEY", "test")
     monkeypatch.setenv("LANGSMITH_PROJECT", "memory-tests")
-    utils.get_env_var.cache_clear()
+    forget_environment()
     monkeypatch.setattr(run_trees, "_CLIENT", None)
+
+
+def forget_environment() -> None:
+    """LangSmith's client looks at the environment once."""
+    cached: Any = utils.get_env_var
+    cached.cache_clear()
 
 
 def sent() -> None:
