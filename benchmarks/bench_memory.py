@@ -57,9 +57,19 @@ class BenchMemory:
             rows = zip(units[start : start + batch], vectors[start : start + batch].tolist(), strict=True)
             self.store.run(PutUnits(units=tuple(indexed(unit, tuple(vector)) for unit, vector in rows)))
 
-    def recall(self, text: str, *, scope: Scope, now: datetime, config: RecallConfig, tools: RecallTools) -> Recollection:
+    def recall(
+        self,
+        text: str,
+        *,
+        scope: Scope,
+        now: datetime,
+        config: RecallConfig,
+        tools: RecallTools,
+        as_of: datetime | None = None,
+    ) -> Recollection:
         """Recall for one question."""
-        found: Recollection = self.run(recall_units(Query(text=text), scope=scope, now=now, config=config, tools=tools))
+        plan = recall_units(Query(text=text), scope=scope, now=now, config=config, tools=tools, as_of=as_of)
+        found: Recollection = self.run(plan)
         return found
 
 

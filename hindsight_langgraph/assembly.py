@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.config import HindsightConfig
@@ -43,7 +44,7 @@ class Parts:
 
         if self._saver is None:
             config = self.settings.config
-            url = config.redis_url or f"sqlite:///{config.path / 'checkpoints.sqlite'}"
+            url = config.redis_url or f"sqlite:///{quote(str(config.path / 'checkpoints.sqlite'))}"
             if config.redis_url and config.redis_cluster:
                 url = url.replace("redis", "redis+cluster", 1)
             self._saver = HindsightSaver.from_url(url, prefix=config.prefix)
@@ -53,7 +54,7 @@ class Parts:
         """End background work, then release every store."""
         if self.runtime.closed:
             return
-        self.runtime.writer.close(self.settings.config.timeout_s)
+        self.runtime.close_background(self.settings.config.timeout_s)
         self.feedback.settle(self.settings.config.timeout_s)
         self.runtime.closed = True
         self.runtime.long_term.close()
@@ -66,8 +67,10 @@ class Parts:
         if self.runtime.closed:
             return
         await self.runtime.writer.asettle(None, self.settings.config.timeout_s)
+        await self.runtime.annotator.asettle(None, self.settings.config.timeout_s)
+        await self.runtime.idler.asettle(None, self.settings.config.timeout_s)
         await asyncio.to_thread(self.feedback.settle, self.settings.config.timeout_s)
-        self.runtime.writer.close(0.0)
+        self.runtime.close_background(0.0)
         self.runtime.closed = True
         await self.runtime.long_term.aclose()
         await self.runtime.working.aclose()

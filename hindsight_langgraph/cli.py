@@ -75,26 +75,45 @@ def show(
 
 @app.command()
 def health(path: PathOption = None, user: UserOption = "me") -> None:
-    """Count what is stored, by region, status, tier and kind."""
+    """Show the state of a user's memory, and what to do about it."""
     from hindsight_langgraph.memory import HindsightMemory
 
     with HindsightMemory.open(config=_settings(path)) as memory:
         for line in memory.health(scope=user).lines():
-            console.print(line)
+            console.print(line, markup=False, highlight=False)
 
 
 @app.command()
 def consolidate(
     path: PathOption = None,
     user: UserOption = "me",
+    light: Annotated[bool, typer.Option("--light", help="Only duplicates and importance.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Look at every memory, not only at what changed.")] = False,
+    only: Annotated[list[str] | None, typer.Option("--pass", help="Only this pass; may be given several times.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
-    """Merge duplicates and link neighbours, now."""
+    """Put a user's memory in order, now: merge, supersede, sum up, promote, forget."""
     from hindsight_langgraph.memory import HindsightMemory
 
     with HindsightMemory.open(config=_settings(path)) as memory:
-        for line in memory.consolidate(scope=user, dry_run=dry_run).lines():
-            console.print(line)
+        report = memory.consolidate(
+            scope=user, level="light" if light else "full", passes=only, everything=everything, dry_run=dry_run
+        )
+        for line in report.lines():
+            console.print(line, markup=False, highlight=False)
+
+
+@app.command()
+def forget(
+    words: Annotated[str, typer.Argument(help="What to forget, in words.")], path: PathOption = None, user: UserOption = "me"
+) -> None:
+    """Forget for good: `hindsight forget "what I told you about my phone"`."""
+    from hindsight_langgraph.consolidation.forget_request import read_forget_request
+    from hindsight_langgraph.memory import HindsightMemory
+
+    asked = words if read_forget_request(words) is not None else f"forget {words}"
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        console.print(f"{memory.forget_that(asked, scope=user)} memories forgotten")
 
 
 @app.command()

@@ -25,6 +25,7 @@ class KeyKind(StrEnum):
     TOMBSTONES = "tombstones"
     HISTORY = "history"
     REVIEWS = "reviews"
+    ANNOTATION = "annotation"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +57,16 @@ def activity(scope: Scope) -> Key:
     return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="counters")
 
 
+def passes(scope: Scope) -> Key:
+    """When each kind of consolidation last began for an owner."""
+    return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="passes")
+
+
+def consolidating(scope: Scope) -> Key:
+    """The right to consolidate an owner: one run at a time (SPEC F9)."""
+    return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="lease")
+
+
 def recall_log(scope: Scope) -> Key:
     """What was recalled in one thread, and why (SPEC D15)."""
     return Key(owner=scope.owner, kind=KeyKind.RECALL_LOG, name=scope.session_id)
@@ -64,6 +75,16 @@ def recall_log(scope: Scope) -> Key:
 def trajectory(scope: Scope) -> Key:
     """Steps of one task (SPEC E1)."""
     return Key(owner=scope.owner, kind=KeyKind.TRAJECTORY, name=scope.task)
+
+
+def judged(scope: Scope) -> Key:
+    """What hindsight found of each task (SPEC E2)."""
+    return Key(owner=scope.owner, kind=KeyKind.ANNOTATION, name="tasks")
+
+
+def history(owner: str, unit_id: str) -> Key:
+    """Changes of one unit's standing, each with its reason (SPEC E5)."""
+    return Key(owner=owner, kind=KeyKind.HISTORY, name=unit_id)
 
 
 def aliases(scope: Scope) -> Key:

@@ -11,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from langchain_core.messages import BaseMessage, HumanMessage
+import orjson
+from langchain_core.messages import HumanMessage
 
 from hindsight_langgraph.errors import CallError
 from hindsight_langgraph.records import Attachment, Role, Turn
@@ -22,12 +24,17 @@ from hindsight_langgraph.records import Attachment, Role, Turn
 RECOLLECTION_ID: Final = "hindsight-recollection"
 """Message id of an injected recollection; turns with it are never remembered."""
 
+MEMORY_TOOLS: Final = frozenset({"memory_search", "memory_write", "memory_forget"})
+"""Names of the memory's own tools; what they answer comes from memory and is not taken in once more."""
+_SUMMARY: Final = "summarization"
+"""`lc_source` of a message that stands for messages that LangChain summarised away; nobody said it."""
+
 _ROLES: Final = {
     "human": Role.USER, "user": Role.USER, "ai": Role.ASSISTANT, "assistant": Role.ASSISTANT, "aimessagechunk": Role.ASSISTANT,
     "humanmessagechunk": Role.USER, "tool": Role.TOOL, "function": Role.TOOL, "system": Role.SYSTEM, "developer": Role.SYSTEM,
 }  # fmt: skip
 _MOMENTS: Final = ("created_at", "timestamp", "sent_at")
-_READ: Final = ("type", "role", "content", "id", "name", "status", "additional_kwargs", "response_metadata", *_MOMENTS)
+_READ: Final = ("type", "role", "content", "id", "name", "status", "additional_kwargs", "response_metadata", "tool_calls", "tool_call_id", *_MOMENTS)
 _NO_ATTACHMENT: Final = frozenset({"tool_use", "tool_call", "reasoning", "thinking", "text"})
 Fields = Mapping[str, Any]
 """What a message or a part of its content says, by name."""
@@ -36,31 +43,52 @@ _DATA_URI = re.compile(
 )
 
 
-def read_turns(messages: Iterable[Any], *, at: datetime | None = None) -> list[Turn]:
+def read_turns(messages: Iterable[Any], *, at: datetime | None = None, earlier: Iterable[Any] = ()) -> list[Turn]:
     """Turns of a conversation, in order; messages without any text or attachment are left out.
 
     Args:
         messages: LangChain messages, dicts with `role` and `content`, (role, text) pairs, or turns.
         at: when the messages that carry no time of their own were said, each a microsecond after the one before it, so that they
             keep their order; None leaves their moment unknown.
+        earlier: messages before these, which may have called the tools whose answers are among them.
 
     Raises:
         CallError: something is not a message; says which and what was expected.
     """
     turns: list[Turn] = []
+    calls: dict[str, _Call] = {}
+    for message in earlier:
+        if not isinstance(message, Turn):
+            fields = _fields(message, 0)
+            calls |= _calls_of(fields.get("tool_calls"), str(fields.get("id") or ""))
     for place, message in enumerate(messages):
         turn = (
             message
             if isinstance(message, Turn)
-            else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "")
+            else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "", calls)
         )
-        if turn is not None and turn.id != RECOLLECTION_ID and (turn.text.strip() or turn.attachments):
+        if turn is not None and not _is_ours(turn) and (turn.text.strip() or turn.attachments):
             turns.append(turn)
     return turns
 
 
-def _read(message: Any, place: int, at: datetime | None, before: str) -> Turn | None:
+def _is_ours(turn: Turn) -> bool:
+    return turn.id == RECOLLECTION_ID or (turn.role is Role.TOOL and turn.tool in MEMORY_TOOLS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A tool call that a message asked for."""
+
+    name: str
+    arguments: str
+    asked_in: str
+
+
+def _read(message: Any, place: int, at: datetime | None, before: str, calls: dict[str, _Call]) -> Turn | None:
     fields = _fields(message, place)
+    if _is_summary(fields):
+        return None
     name = str(fields.get("role") or fields.get("type") or "").lower()
     role = _ROLES.get(name)
     if role is None:
@@ -68,16 +96,28 @@ def _read(message: Any, place: int, at: datetime | None, before: str) -> Turn | 
             return None
         raise CallError(f"message {place} has the role {name!r}; expected one of {', '.join(sorted(_ROLES))}")
     text, attachments = _read_content(fields.get("content"))
+    given = str(fields.get("id") or "") or _derived_id(before, place, role, text)
+    asked = _calls_of(fields.get("tool_calls"), given) if role is Role.ASSISTANT else {}
+    calls.update(asked)
+    answered = calls.get(str(fields.get("tool_call_id"))) if role is Role.TOOL else None
     return Turn(
-        id=str(fields.get("id") or "") or _derived_id(before, place, role, text),
+        id=given,
         role=role,
         text=text,
         at=_moment(fields.get("additional_kwargs"), fields.get("response_metadata"), fields) or at,
         speaker=fields.get("name") if role is Role.USER else None,
-        tool=fields.get("name") if role is Role.TOOL else None,
+        tool=(fields.get("name") or (answered.name if answered else None)) if role is Role.TOOL else None,
+        arguments=answered.arguments if answered else "",
+        group=answered.asked_in if answered else "",
+        calls=tuple(call.name for call in asked.values()),
         error=fields.get("status") == "error",
         attachments=attachments,
     )
+
+
+def _is_summary(fields: Fields) -> bool:
+    extra = fields.get("additional_kwargs")
+    return isinstance(extra, Mapping) and extra.get("lc_source") == _SUMMARY
 
 
 def _fields(message: Any, place: int) -> Fields:
@@ -90,6 +130,28 @@ def _fields(message: Any, place: int) -> Fields:
     raise CallError(
         f"message {place} is a {type(message).__name__}; expected a LangChain message, a dict with role and content, or a Turn"
     )
+
+
+def _calls_of(calls: Any, asked_in: str) -> dict[str, _Call]:
+    """The tool calls of a message by their ids, in LangChain's form or in OpenAI's."""
+    found: dict[str, _Call] = {}
+    for call in calls if isinstance(calls, Sequence) and not isinstance(calls, str) else ():
+        if not isinstance(call, Mapping):
+            continue
+        inner = call.get("function")
+        if isinstance(inner, Mapping):
+            name, arguments = inner.get("name"), inner.get("arguments")
+        else:
+            name, arguments = call.get("name"), call.get("args")
+        found[str(call.get("id"))] = _Call(str(name or "tool"), arguments if isinstance(arguments, str) else _json(arguments), asked_in)
+    return found
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        return str(value)
 
 
 def _derived_id(before: str, place: int, role: Role, text: str) -> str:
@@ -165,13 +227,33 @@ def _moment(*places: Any) -> datetime | None:
     return None
 
 
-def inject(messages: Sequence[BaseMessage], block: str) -> list[BaseMessage]:
+def inject(messages: Sequence[Any], block: str) -> list[Any]:
     """The messages for one model call, with `block` just before the last message of the user (SPEC D11).
 
-    The input is not changed, and nothing injected is written back: a block that an earlier call injected is taken out.
+    The input is not changed, and nothing injected is written back: a block that an earlier call injected is taken out. Among messages
+    that are dicts, the block is one too.
     """
-    kept = [message for message in messages if message.id != RECOLLECTION_ID]
+    kept = without_injected(messages)
     if not block:
         return kept
-    place = next((i for i in range(len(kept) - 1, -1, -1) if kept[i].type == "human"), len(kept))
-    return [*kept[:place], HumanMessage(block, id=RECOLLECTION_ID, name="memory"), *kept[place:]]
+    plain = any(isinstance(message, Mapping) for message in kept)
+    injected: Any = {"role": "user", "content": block, "id": RECOLLECTION_ID, "name": "memory"}
+    if not plain:
+        injected = HumanMessage(block, id=RECOLLECTION_ID, name="memory")
+    users = [place for place, message in enumerate(kept) if _role_of(message, place) is Role.USER]
+    place = users[-1] if users else len(kept)
+    return [*kept[:place], injected, *kept[place:]]
+
+
+def without_injected(messages: Sequence[Any]) -> list[Any]:
+    """The messages without a block that was injected."""
+    return [message for message in messages if _id_of(message) != RECOLLECTION_ID]
+
+
+def _id_of(message: Any) -> Any:
+    return message.get("id") if isinstance(message, Mapping) else getattr(message, "id", None)
+
+
+def _role_of(message: Any, place: int) -> Role | None:
+    fields = _fields(message, place)
+    return _ROLES.get(str(fields.get("role") or fields.get("type") or "").lower())

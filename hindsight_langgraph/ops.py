@@ -315,6 +315,8 @@ class PutUnits(LongTermOp[None]):
     """Insert or replace units with their vectors. Checked whole before anything is written: all or none is accepted."""
 
     units: tuple[IndexedUnit, ...]
+    only_new: bool = False
+    """Leave a unit alone that is stored already: two writers of one turn make the same unit, and it may have changed since."""
     collection: Collection = "live"
 
 
@@ -426,6 +428,8 @@ class Later(BackgroundOp[None]):
 
     owner: str
     plan: Callable[[], Plan[object]]
+    slow: bool = False
+    """True for work that may take seconds; it runs apart, so that no write waits behind it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -434,6 +438,8 @@ class Settle(BackgroundOp[bool]):
 
     owner: str | None
     timeout_s: float
+    idle: bool = False
+    """Wait for consolidation too, which no answer waits for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

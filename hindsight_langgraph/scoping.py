@@ -1,10 +1,17 @@
-"""Reads a scope from the settings of a run (SPEC A10)."""
+"""Reads a scope from the settings of a run, never from what a model says (SPEC A10).
+
+`config["configurable"]` comes first, then the run's context (`graph.invoke(..., context=...)`). A run without a user id is an error,
+never a shared bucket.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.config import get_config
+from langgraph.runtime import get_runtime
 from pydantic import ValidationError
 
 from hindsight_langgraph.errors import CallError, MissingUser
@@ -44,3 +51,46 @@ def scope_from_settings(settings: Mapping[str, Any]) -> Scope | None:
         return scope_from(settings.get)
     except MissingUser:
         return None
+
+
+def scope_of(config: RunnableConfig | None = None) -> Scope:
+    """The scope of the present run; without a `config`, of the run that this is called in. Raises as `scope_from`."""
+    configurable: Mapping[str, Any] = (config or _config()).get("configurable", {})
+    context = _context()
+
+    def find(name: str) -> Any:
+        value = configurable.get(name)
+        if value is None:
+            value = read_key(context, name)
+        return value
+
+    return scope_from(find)
+
+
+def scope_of_run() -> Scope | None:
+    """The scope of the run that this is called in; None outside a run, or in one that names no user."""
+    try:
+        return scope_of()
+    except MissingUser:
+        return None
+
+
+def read_key(state: Any, key: str) -> Any:
+    """A value of a graph's state or context, whether it is a dict, a dataclass or a model; None where there is none."""
+    return cast("Mapping[str, Any]", state).get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+
+
+def _config() -> RunnableConfig:
+    try:
+        return get_config()
+    except RuntimeError:  # not inside a run
+        return {}
+
+
+def _context() -> Any:
+    """The run's context, or an empty one outside a graph."""
+    try:
+        context: Any = get_runtime().context  # None where the graph has no context, whatever its type says
+    except (RuntimeError, KeyError, AttributeError):  # not inside a node; versions differ in how they say so
+        return {}
+    return {} if context is None else context

@@ -26,6 +26,7 @@ def test_every_method_has_an_awaiting_twin_with_the_same_parameters():
         "prompt",
         "on_event",
         "checkpointer",
+        "consolidation_graph",
         "observe",
         "export_lines",
         "import_lines",

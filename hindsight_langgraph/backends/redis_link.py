@@ -123,16 +123,20 @@ class RedisLink:
             return [key async for key in client.scan_iter(match=op.match, count=1000)]
 
     def close(self) -> None:
-        """Release the blocking client and forget those of loops; later requests raise `StoreClosed`."""
+        """Release the blocking client and those of running loops; a loop that is not running releases its own when it ends.
+
+        Later requests raise `StoreClosed`.
+        """
         with self._lock:
             self._closed = True
             client, self._client = self._client, None
-            loops, self._loops = self._loops, WeakKeyDictionary()
+            running = [(loop, self._loops.pop(loop)) for loop in list(self._loops) if loop.is_running()]
         if client is not None:
             client.close()
-        for loop, other in loops.items():
-            if loop.is_running():
-                asyncio.run_coroutine_threadsafe(other.guard.aclose(), loop)
+        for loop, other in running:
+            closing = asyncio.run_coroutine_threadsafe(_closed(other.guard), loop)
+            if loop is not _running_loop():  # a loop cannot wait for itself; it goes on to close its client when it may
+                closing.result(self._timeout_s)
 
     async def aclose(self) -> None:
         """As `close`, and wait until the client of the running loop is released."""
@@ -236,6 +240,17 @@ class _OfLoop:
 
     client: Any
     guard: AsyncGenerator[None, None]
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+async def _closed(guard: AsyncGenerator[None, None]) -> None:
+    await guard.aclose()
 
 
 async def _until_closed(client: Any) -> AsyncGenerator[None, None]:

@@ -47,14 +47,14 @@ class SqliteCheckpoints:
 
     Args:
         path: The file; it and its directory are made when missing.
-        durable: True waits for the disk at each commit; False survives a killed process but may lose the last commits in a
-            power cut.
+        durable: True waits for the disk at each commit, often several ms. False survives a killed process; a power cut may take
+            the last commits, and never leaves a broken file.
         timeout_s: How long to wait for another process to finish writing.
         now: Unix time, for time to live.
     """
 
     def __init__(
-        self, path: Path | str, *, durable: bool = True, timeout_s: float = 5.0, now: Callable[[], float] = time.time
+        self, path: Path | str, *, durable: bool = False, timeout_s: float = 5.0, now: Callable[[], float] = time.time
     ) -> None:
         self._path = Path(path)
         self._durable = durable

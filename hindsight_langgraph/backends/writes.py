@@ -44,8 +44,11 @@ def put(op: PutUnits, places: Places, write: str) -> Plan[None]:
     """Check everything, write it to the present space, then take older copies away: a crash in between loses nothing."""
     check_units(op.units, places.present.space)
     points = [_point(indexed, write) for indexed in op.units]
+    if op.only_new and places.older:
+        stored = yield from _stored(tuple(point.id for point in points), places)
+        points = [point for point in points if point.id not in stored]
     for batch in _batches(points):
-        yield from ask(Upsert(place=places.present, points=batch))
+        yield from ask(Upsert(place=places.present, points=batch, older_than=0 if op.only_new else None))
         for place in places.older:
             yield from ask(Remove(place=place, conditions=((HasId(ids=tuple(point.id for point in batch)),),)))
 

@@ -1,6 +1,6 @@
 """Items of a list, remembered so that an unchanged one is neither serialised nor parsed again.
 
-What is remembered is bytes and unchangeable values, never a live object: a caller may change what it put or got as it likes.
+What is remembered is bytes, never a live object: a caller may change what it put or got as it likes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _MESSAGES: frozenset[type] = frozenset(
     {AIMessage, AIMessageChunk, ChatMessage, FunctionMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage}
 )
 """Their whole state is `__dict__` and `__pydantic_extra__`; a subclass may keep more elsewhere."""
-_UNCHANGEABLE: frozenset[type] = frozenset({str, bytes, int, float, bool, type(None), dict, list})
-"""Types of field values that may be shared, and those that are made anew."""
+_OWN: frozenset[type] = frozenset({str, bytes, dict, list})
+"""Types of other items that are their own state."""
 _SCALARS: frozenset[type] = frozenset({int, float, bool, complex, type(None)})
 _extra_of = operator.attrgetter("__pydantic_extra__")
 _CHUNK = 64
@@ -76,6 +76,13 @@ class Fingerprint:
     def __len__(self) -> int:
         return sum(map(len, self._chunks))
 
+    def states(self) -> list[Any]:
+        """The states of the items, made anew."""
+        states: list[Any] = []
+        for chunk in self._chunks:
+            states += ormsgpack.unpackb(chunk)
+        return states
+
     def begins(self, other: Fingerprint) -> bool:
         """Whether the other run begins with these items, of the same types, down to the last byte."""
         length = len(self._kinds)
@@ -119,57 +126,51 @@ def _state(item: Any) -> Any:
 
 
 class Recipe:
-    """How to make one item anew, each time an object that shares nothing that can change with another.
+    """A serialised item with what is needed, beside its fingerprint, to make it anew."""
 
-    The first time it is parsed. A message is then remembered by its fields, which makes it some ten times faster than parsing.
-    """
-
-    __slots__ = ("_loads", "fields", "typed")
+    __slots__ = ("_loads", "shape", "typed")
 
     def __init__(self, typed: bytes, loads: Loads) -> None:
         self.typed = typed
         self._loads = loads
-        self.fields: MessageFields | None = None
+        self.shape: Shape | None = None
+        """Known once it was parsed; None also for an item that a fingerprint does not describe in full."""
 
     def parse(self) -> Any:
         """The item, from its bytes."""
         item = self._loads(self.typed)
-        if type(item) in _MESSAGES:
-            self.fields = _fields_of(item)
+        self.shape = _shape_of(item)
         return item
 
 
-MessageFields = tuple[
-    type,
-    dict[str, Any],
-    tuple[str, ...],
-    tuple[str, ...],
-    tuple[tuple[str, Callable[[], Any]], ...],
-    frozenset[str],
-    bool,
-]
-"""Class, values, names of empty dicts, of empty lists, what builds other changeable values, fields set, has extra fields."""
+Shape = tuple[type | None, frozenset[str], bool]
+"""Class of a message (None: an item of Python's own types), names of the fields that were set, whether it may have others."""
 
 
-def make_all(recipes: Sequence[Recipe]) -> list[Any]:
-    """The items of recipes, made anew."""
+def same_state(item: Any, parsed: Any) -> bool:
+    """Whether an item that was put and what its bytes were parsed to have the same fingerprint."""
+    mine, theirs = fingerprint([item]), fingerprint([parsed])
+    return mine is not None and theirs is not None and mine.begins(theirs)
+
+
+def rebuild(content: Fingerprint, recipes: Sequence[Recipe]) -> list[Any]:
+    """Items made anew from their fingerprint, sharing nothing that can change: some ten times faster than parsing.
+
+    Args:
+        content: The fingerprint of the parsed items.
+        recipes: Theirs, each with a shape.
+    """
     made: list[Any] = []
-    add, new, put = made.append, object.__new__, object.__setattr__
-    for recipe in recipes:
-        if recipe.fields is None:
-            add(recipe.parse())
+    add, put = made.append, object.__setattr__
+    new: Callable[[type], Any] = object.__new__
+    for state, recipe in zip(content.states(), recipes, strict=True):
+        kind, known, extra = recipe.shape or _PLAIN
+        if kind is None:
+            add(state)
             continue
         # The steps of pydantic's own `__setstate__` without its lookups: this runs once a message a read.
-        kind, fields, dicts, lists, others, known, extra = recipe.fields
-        item = cast("Any", new(kind))
-        values = item.__dict__
-        values.update(fields)
-        for name in dicts:
-            values[name] = {}
-        for name in lists:
-            values[name] = []
-        for name, build in others:
-            values[name] = build()
+        item = new(kind)
+        put(item, "__dict__", state)
         put(item, "__pydantic_fields_set__", set(known))
         put(item, "__pydantic_extra__", {} if extra else None)
         put(item, "__pydantic_private__", None)
@@ -177,23 +178,21 @@ def make_all(recipes: Sequence[Recipe]) -> list[Any]:
     return made
 
 
-def _fields_of(message: BaseMessage) -> MessageFields | None:
-    """What makes equal messages; None when the message holds what cannot be rebuilt exactly."""
-    extra = message.__pydantic_extra__
-    if extra or message.__pydantic_private__ is not None:
-        return None
-    values = dict(message.__dict__)
-    dicts = tuple(name for name, value in values.items() if type(value) is dict and not value)
-    lists = tuple(name for name, value in values.items() if type(value) is list and not value)
-    others: list[tuple[str, Callable[[], Any]]] = []
-    for name, value in values.items():
-        if type(value) in {dict, list} and value:
-            try:
-                packed = ormsgpack.packb(value, option=_EXACTLY)
-            except (ormsgpack.MsgpackEncodeError, TypeError):
-                return None
-            others.append((name, functools.partial(ormsgpack.unpackb, packed)))
-        elif type(value) not in _UNCHANGEABLE:
+def _shape_of(item: Any) -> Shape | None:
+    if type(item) in _MESSAGES:
+        message = cast("BaseMessage", item)
+        extra = message.__pydantic_extra__
+        if extra or message.__pydantic_private__ is not None:
             return None
-    known = frozenset(message.__pydantic_fields_set__)
-    return type(message), values, dicts, lists, tuple(others), known, extra is not None
+        shape: Shape = (type(message), frozenset(message.__pydantic_fields_set__), extra is not None)
+        return _shared(shape)
+    return _PLAIN if type(item) in _OWN else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _shared(shape: Shape) -> Shape:
+    """One object for equal shapes: a conversation has a handful, and hundreds of messages."""
+    return shape
+
+
+_PLAIN: Shape = (None, frozenset(), False)

@@ -11,7 +11,7 @@ from hindsight_langgraph.errors import ConfigError
 _REDIS = {"redis", "rediss", "unix", "redis+cluster", "rediss+cluster"}
 
 
-def open_store(url: str, *, prefix: str, timeout_s: float) -> CheckpointStore:
+def open_store(url: str, *, prefix: str, timeout_s: float, durable: bool) -> CheckpointStore:
     """The store that a URL names; see `HindsightSaver.from_url`.
 
     Raises:
@@ -25,7 +25,7 @@ def open_store(url: str, *, prefix: str, timeout_s: float) -> CheckpointStore:
     if scheme == "sqlite":
         from hindsight_langgraph.backends.sqlite_checkpoints import SqliteCheckpoints
 
-        return SqliteCheckpoints(_file_of(url), timeout_s=timeout_s)
+        return SqliteCheckpoints(_file_of(url), durable=durable, timeout_s=timeout_s)
     raise ConfigError(
         f"{scheme or 'no scheme'!r} is no checkpoint store; write sqlite:///FILE, redis://HOST:PORT/0 or redis+cluster://…"
     )

@@ -84,6 +84,7 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         encrypted_only: bool = False,
         prefix: str = "hindsight",
         timeout_s: float = 5.0,
+        durable: bool = False,
     ) -> Self:
         """A saver with a store of its own; nothing is connected before the first use.
 
@@ -96,11 +97,13 @@ class HindsightSaver(BaseCheckpointSaver[int]):
             encrypted_only: see the class.
             prefix: Begins every key in Redis, so that deployments on one server do not see each other.
             timeout_s: The most that one request waits for the store.
+            durable: With SQLite, wait for the disk at each commit, so that a power cut loses nothing that was acknowledged; it
+                costs up to several ms a put. A killed process loses nothing either way. Redis decides this by its own settings.
 
         Raises:
             ConfigError: the URL is of no such form.
         """
-        store = open_store(url, prefix=prefix, timeout_s=timeout_s)
+        store = open_store(url, prefix=prefix, timeout_s=timeout_s, durable=durable)
         return cls(store, serde=serde, ttl_s=ttl_s, refresh_on_read=refresh_on_read, encrypted_only=encrypted_only)
 
     # --- life

@@ -19,7 +19,7 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, list_digest, spell_out, splice, value_digest
 from hindsight_langgraph.checkpoint_ops import Objects
 from hindsight_langgraph.checkpointers.cache import Cache
-from hindsight_langgraph.checkpointers.items import Fingerprint, Recipe, fingerprint, make_all, worth_itemising
+from hindsight_langgraph.checkpointers.items import Fingerprint, Recipe, fingerprint, rebuild, same_state, worth_itemising
 from hindsight_langgraph.errors import StoreCorrupt, StoreRejected
 
 _SHORT_VALUE = 48
@@ -56,10 +56,18 @@ class ListState:
     recipes: tuple[Recipe, ...]
     print: Fingerprint | None = None
     """Of the items as they were put; None until they are needed."""
+    exact: bool = False
+    """Whether the fingerprint describes the items as they are parsed, in full."""
 
     def build(self) -> list[Any]:
         """The list, made anew."""
-        return make_all(self.recipes)
+        if self.print is not None and self.exact:
+            return rebuild(self.print, self.recipes)
+        items = [recipe.parse() for recipe in self.recipes]
+        if self.print is None:
+            self.print = fingerprint(items)
+            self.exact = self.print is not None and all(recipe.shape is not None for recipe in self.recipes)
+        return items
 
     @property
     def weight(self) -> int:
@@ -168,9 +176,13 @@ class ValueCodec:
             node = spell_out(refs)
         if key != base:
             out.objects[key] = node.pack()
+        new = [out.recipes[b"v" + digest] for digest in digests]
+        exact = known.exact if known is not None and same else True
+        exact = exact and all(
+            same_state(item, recipe.parse()) and recipe.shape is not None for item, recipe in zip(items[same:], new, strict=True)
+        )
         recipes = known.recipes if known is not None and same else ()
-        recipes += tuple(out.recipes[b"v" + digest] for digest in digests)
-        out.lists[key] = ListState(refs=refs, links=node.links, recipes=recipes, print=seen)
+        out.lists[key] = ListState(refs=refs, links=node.links, recipes=(*recipes, *new), print=seen, exact=exact)
         return key
 
     def _known(self, thread: str, base: bytes | None) -> ListState | None:
@@ -179,7 +191,7 @@ class ValueCodec:
             return None
         state = self._lists.get((thread, base))
         if state is not None and state.print is None:
-            state.print = fingerprint(state.build())
+            state.build()
             self._lists.put((thread, base), state, state.weight)
         return state
 
@@ -238,14 +250,14 @@ class ValueReader:
         if kind == b"i":
             return self._codec.loads(rest)
         if kind == b"s":
-            return make_all([self._recipe(key) for key in named(ref)])
+            return [self._recipe(key).parse() for key in named(ref)]
         if kind == b"l":
             state = self._codec.list_state(self._thread, ref, self._objects)
             if state is None:
                 raise self._gone(ref)
             return state.build()
         if kind == b"v":
-            return make_all([self._recipe(ref)])[0]
+            return self._recipe(ref).parse()
         if kind == b"m":
             keys, *values = _split(rest)
             return dict(zip(self._codec.loads(keys), map(self.decode, values), strict=True))

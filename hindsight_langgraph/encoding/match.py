@@ -17,6 +17,7 @@ from hindsight_langgraph.encoding.identity import same_text
 from hindsight_langgraph.encoding.local_extractor import RETRACTION
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import Candidate, share_matter, stand_side_by_side, update_features
+from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Record, Status, Triple
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -119,7 +120,7 @@ def replaces(new: MemoryUnit, old: MemoryUnit) -> bool:
     one, other = new.triple, old.triple
     if _folded(one.subject) != _folded(other.subject):
         return False
-    same_value = _folded(one.value) == _folded(other.value)
+    same_value = _folded(one.value) == _folded(other.value) or (one.negated and _is_called(one.value, other.value))
     if one.attribute != other.attribute:
         return same_value and one.negated and not other.negated and one.attribute != "likes"
     if one.multi_valued or other.multi_valued:
@@ -127,6 +128,12 @@ def replaces(new: MemoryUnit, old: MemoryUnit) -> bool:
     if one.negated or other.negated:
         return same_value and one.negated != other.negated
     return not same_value
+
+
+def _is_called(short: str, full: str) -> bool:
+    """Whether what is denied is the thing in short: "Resolve" for "DaVinci Resolve 19", "coffee" for "two cups of coffee"."""
+    words = set(terms(short))
+    return bool(words) and words <= set(terms(full))
 
 
 def _named(value: str, new: MemoryUnit, older: Sequence[Candidate]) -> tuple[str, ...]:

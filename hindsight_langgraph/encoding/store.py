@@ -64,9 +64,9 @@ def find_pools(
 
 
 def put(units: Sequence[MemoryUnit], vectors: Mapping[str, Vector]) -> Plan[None]:
-    """Store new units, all or none."""
+    """Store new units, all or none; one that another writer of the same turn stored meanwhile is left as it is."""
     if units:
-        yield from ask(PutUnits(units=tuple(_indexed(unit, vectors.get(unit.id)) for unit in units)))
+        yield from ask(PutUnits(units=tuple(_indexed(unit, vectors.get(unit.id)) for unit in units), only_new=True))
 
 
 def make_changes(changes: Sequence[Change], *, scope: Scope, now: datetime) -> Plan[list[str]]:

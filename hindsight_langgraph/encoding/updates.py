@@ -136,6 +136,11 @@ def share_matter(new: MemoryUnit, old: MemoryUnit) -> bool:
     return bool((one.words | _words(new.preceding)) & other.words or one.names & other.names)
 
 
+def is_restated(unit: MemoryUnit) -> bool:
+    """Whether its words say that it only repeats what held before ("still", "as always", "照旧")."""
+    return _facts(unit).restated
+
+
 class _Facts(NamedTuple):
     """What the comparison needs of one text, read once."""
 

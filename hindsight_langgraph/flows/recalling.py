@@ -23,6 +23,7 @@ from hindsight_langgraph.records import Scope, Turn
 
 RECALL_LOG_KEEP: Final = 200
 RECALL_LOG_TTL_S: Final = 7 * 86_400.0
+CHAT_PATIENCE_S: Final = 0.5
 
 
 def recall(
@@ -38,7 +39,7 @@ def recall(
     """Recall for one question. It sees everything that this owner was promised, and never fails for a store or model that is down."""
     config = settings.config
     try:
-        yield from ask(Settle(owner=scope.owner, timeout_s=config.timeout_s))
+        yield from ask(Settle(owner=scope.owner, timeout_s=_patience(settings)))
         session, degraded = yield from _catch_up(scope, now=now, settings=settings)
         learned = yield from read_learned(scope)
         tools = replace(settings.recalling, aliases=AliasTable(dict(learned.aliases)), forgotten=learned.forgotten)
@@ -56,6 +57,12 @@ def recall(
         raise StoreUnavailable(f"recall is degraded: {'; '.join(missing)}")
     yield from ask(Later(owner=accounts_of(scope), plan=lambda: _account(found, scope=scope, now=now)))
     return found
+
+
+def _patience(settings: FlowSettings) -> float:
+    """How long a recall waits for what its owner has just been promised: rules take milliseconds, a chat model may take long."""
+    limit = settings.config.timeout_s
+    return min(CHAT_PATIENCE_S, limit) if settings.chat else limit
 
 
 def nothing_recalled(query: Query, *, now: datetime, as_of: datetime | None, reason: str) -> Recollection:

@@ -2,7 +2,7 @@
 
 from hindsight_langgraph.nodes.annotate import AnnotateAfterStep
 from hindsight_langgraph.nodes.consolidate import ConsolidateOnIdle
-from hindsight_langgraph.nodes.recall import RecallBeforePlan
+from hindsight_langgraph.nodes.recall import RecallBeforePlan, arecollect, recollect
 from hindsight_langgraph.nodes.state import MemoryState, Recalled
 
-__all__ = ["AnnotateAfterStep", "ConsolidateOnIdle", "MemoryState", "RecallBeforePlan", "Recalled"]
+__all__ = ["AnnotateAfterStep", "ConsolidateOnIdle", "MemoryState", "RecallBeforePlan", "Recalled", "arecollect", "recollect"]

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from hindsight_langgraph.nodes.base import MemoryNode
-from hindsight_langgraph.nodes.scoping import scope_of
+from hindsight_langgraph.scoping import scope_of
 
 
 class ConsolidateOnIdle(MemoryNode):

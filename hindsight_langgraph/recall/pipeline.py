@@ -15,6 +15,7 @@ from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.filter import Kept, sift
+from hindsight_langgraph.recall.ranker import Ranker, shipped_ranker
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.tokens import estimate_tokens
@@ -33,6 +34,8 @@ class RecallTools:
     """The user's entity aliases."""
     abstention: AbstentionHead | None = None
     """Tells when nothing found is an answer; None leaves it to the rules."""
+    ranker: Ranker | None = None
+    """Re-ranks what the weighted sum found; None leaves it at that."""
     head: RouteHead | None = None
     """Classifies queries by region; None leaves it to the rules."""
     cosine_floor: float = 0.0
@@ -49,6 +52,7 @@ def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens)
         counter=counter,
         head=route_head.shipped_head(space.model),
         abstention=abstain.shipped_head(space.model),
+        ranker=shipped_ranker(),
         cosine_floor=COSINE_FLOORS.get(space.model, 0.0),
     )
 
@@ -92,6 +96,8 @@ def recall_units(
     ranked = score.score(
         channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
     )
+    if config.ranker and tools.ranker is not None and config.preset == "fused":
+        ranked = tools.ranker.rerank(ranked, read)
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
     abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""
     chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import AwareDatetime, Field
 
-from hindsight_langgraph.records import MemoryUnit, Record, Region, TimeAnchor
+from hindsight_langgraph.records import MemoryUnit, Record, Region, Scope, TimeAnchor
 
 PART_CHARS = 600
 """The most of a goal, sub-step or tool result that a composite query carries."""
@@ -193,6 +193,10 @@ class Recollection(Record):
         """Every unit that may be recalled, best first: the chosen ones, then those below the cut or over the budget."""
         rest = sorted((d for d in self.dropped if d.stage in (Stage.ABSTAIN, Stage.CUT, Stage.BUDGET)), key=lambda d: -d.score)
         return (*self.units, *(d.unit for d in rest))
+
+    def readable_by(self, scope: Scope) -> bool:
+        """Whether `scope` may read all of it; a recollection of another user that got into its hands it may not."""
+        return all(unit.owner in scope.readers for unit in self.units)
 
     def explain(self) -> str:
         """Every candidate with its score terms, one a line, for people."""

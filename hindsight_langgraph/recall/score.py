@@ -165,7 +165,7 @@ def _normalise(terms: list[Terms], name: str) -> None:
 
 
 def _biased(value: float, terms: Terms, unit: MemoryUnit, config: RecallConfig) -> float:
-    failed = bool(terms["failure"]) or (unit.triple is not None and unit.triple.negated)
+    failed = (unit.episode is not None and unit.episode.success is False) or (unit.triple is not None and unit.triple.negated)
     wanted = (
         unit.kind is Kind.PREFERENCE
         or unit.role is CausalRole.DIRECT_CAUSE

@@ -37,7 +37,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 def describe(
     candidates: Sequence[Candidate], cues: Cues, route: Route, *, now: datetime, decay_per_day: float, cosine_floor: float = 0.0
 ) -> list[Terms]:
-    """The terms of each candidate, in order. All are finite and from 0 to 1, except "cosine", which may be negative.
+    """The terms of each candidate, in order. All are finite, and from 0 to 1 but for the raw ones ("cosine", "bm25", "bm25_context").
 
     Args:
         candidates: all of one recall; the scores of a channel are set against the best of them.
@@ -61,6 +61,8 @@ def describe(
             {channel: fits[channel][position] for channel in RANKED}
             | {
                 "cosine": raw.get("dense", 0.0),
+                "bm25": raw.get("text", 0.0),
+                "bm25_context": raw.get("context", 0.0),
                 "session": raw.get("session", 0.0),
                 "speaker": float(unit.speaker_name in speakers),
                 "date": max((time_match(unit, time) for time in cues.times), default=0.0),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from hindsight_langgraph.checkpointers import HindsightSaver
+from hindsight_langgraph.errors import StoreClosed
 from tests.checkpointers.conftest import MakeSaver
 from tests.checkpointers.made import META, chat_graph, checkpoint, config, ids, put, read, say
 
@@ -126,3 +128,23 @@ def test_pruning_while_another_writes_loses_nothing(make_saver: MakeSaver) -> No
             pruner.prune(["t"])
         writing.result()
     assert len(chat_graph(make_saver()).get_state(CONFIG).values["messages"]) == 60
+
+
+def test_a_saver_that_is_closed_between_two_runs_of_a_loop_leaves_nothing_open(make_saver: MakeSaver) -> None:
+    saver = make_saver()
+    with asyncio.Runner() as runner:
+        runner.run(saver.aput(config(), checkpoint(), META, {}))
+        saver.close()
+        gc.collect()
+        runner.run(asyncio.sleep(0))
+    gc.collect()
+    with pytest.raises(StoreClosed):
+        read(saver)
+
+
+async def test_a_saver_that_another_thread_closes_releases_the_client_of_this_loop(make_saver: MakeSaver) -> None:
+    saver = make_saver()
+    await saver.aput(config(), checkpoint(), META, {})
+    await asyncio.to_thread(saver.close)
+    with pytest.raises(StoreClosed):
+        await saver.aget_tuple(config())

@@ -595,11 +595,18 @@ async def test_closing_twice_is_fine_and_a_closed_store_says_so(ask: Asker) -> N
         await ask(CountUnits(where=of()))
 
 
-async def test_a_store_that_was_never_used_can_be_closed(bench: Bench, ask: Asker) -> None:
+async def test_a_store_that_was_never_used_can_be_closed(ask: Asker) -> None:
     await ask.close()
     with pytest.raises(StoreClosed):
         await ask(CountUnits(where=of()))
-    assert not bench.path.exists()
+
+
+async def test_a_unit_that_is_put_as_new_leaves_the_one_that_is_stored_as_it_is(ask: Asker) -> None:
+    await ask.put(indexed(1))
+    changed = make_unit(1, content="changed since", revision=1)
+    assert await ask(ReviseUnits(units=(changed,))) == []
+    await ask(PutUnits(units=(indexed(1), indexed(2)), only_new=True))
+    assert [unit.content for unit in await ask(FetchUnits(where=of(ids=(unit_id(1), unit_id(2)))))] == ["changed since", make_unit(2).content]
 
 
 async def test_readers_and_writers_of_eight_threads_do_not_disturb_each_other(ask: Asker) -> None:
