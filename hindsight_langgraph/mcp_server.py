@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BaseModel, Field
 
 from hindsight_langgraph.bearer_tokens import Tokens
+from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.errors import CallError, HindsightError, MissingExtra
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.recall.digest import label
@@ -44,7 +45,7 @@ SEARCH: Final = (
 WRITE: Final = (
     "Write one thing to the user's long-term memory. Use it for a lasting preference, fact, decision, procedure or correction, or when asked "
     "to remember. Say it as the user would, in full: 'I prefer window seats on trains', 'We deploy with make release'. Not for greetings, "
-    "thanks or your own reasoning: those are not kept, and the answer says why. Writing the same thing again confirms it."
+    "thanks or your own reasoning. Writing the same thing again confirms it."
 )
 FORGET: Final = (
     "Delete memories for good, by the ids that memory_search returned. Use it only when the user asks to forget something; when a fact has "
@@ -82,9 +83,8 @@ class Fate(BaseModel):
 class Written(BaseModel):
     """The answer of a write."""
 
-    kept: bool
     memories: list[Fate] = Field(default_factory=list[Fate])
-    reasons: list[str] = Field(default_factory=list, description="why it was kept, or was not")
+    waits: bool = Field(description="it is accepted and will be written when the store answers again")
 
 
 class Forgotten(BaseModel):
@@ -160,22 +160,12 @@ def _add_tools(server: MCPServer[Any], memory: HindsightMemory, scope_of: Callab
     async def memory_write(
         text: Annotated[str, Field(min_length=1, max_length=TEXT_CHARS, description="one self-contained statement")],
     ) -> Written:
-        # A name of its own for each call: the same words said again confirm, also after they were forgotten.
-        message = {"role": "user", "content": text, "id": f"mcp-{uuid.uuid4().hex}"}
+        name = uuid.uuid4().hex  # of each call its own: the same words said again confirm, also after they were forgotten
         try:
-            reports = await memory.aremember([message], scope=scope_of(), at=memory.clock.now())
+            report = await memory.anote(text, name=name, scope=scope_of())
         except HindsightError as error:
             raise ToolError(str(error)) from error
-        turns = [turn for report in reports for turn in report.turns if turn.turn_id == message["id"]]
-        return Written(
-            kept=any(turn.kept for turn in turns),
-            memories=[
-                Fate(id=s.same_as or s.unit_id, content=s.content, outcome=s.outcome, supersedes=list(s.supersedes))
-                for turn in turns
-                for s in turn.statements
-            ],
-            reasons=[reason for turn in turns for reason in turn.reasons],
-        )
+        return _written(report, text)
 
     async def memory_forget(
         ids: Annotated[list[str], Field(min_length=1, max_length=100, description="ids that memory_search returned")],
@@ -228,6 +218,16 @@ def _add_resources(server: MCPServer[Any], memory: HindsightMemory, scope_of: Ca
         mime_type="application/json",
         description="One memory with its whole life, by id.",
     )(unit)
+
+
+def _written(report: WriteReport, text: str) -> Written:
+    statements = [statement for turn in report.turns for statement in turn.statements]
+    fates = [
+        Fate(id=s.same_as or s.unit_id, content=s.content, outcome=s.outcome, supersedes=list(s.supersedes)) for s in statements
+    ]
+    if not fates:  # no statement could be read from it, and it is kept as it was said
+        fates = [Fate(id=unit_id, content=text, outcome="new") for unit_id in report.written]
+    return Written(memories=fates, waits=bool(report.failed_turns))
 
 
 def _bearer_scope() -> Scope:

@@ -32,6 +32,7 @@ from hindsight_langgraph.flows import (
     hindsight,
     learning,
     moving,
+    noting,
     observing,
     recalling,
     writing,
@@ -53,6 +54,7 @@ from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
 
 if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
@@ -546,6 +548,31 @@ class HindsightMemory:
 
         return ObservingSaver(saver, self._note)
 
+    def tools(self) -> list[BaseTool]:
+        """`memory_search`, `memory_write` and `memory_forget` for a model; the user is read from the run."""
+        from hindsight_langgraph.tools import memory_tools
+
+        return memory_tools(self, note=self.note, anote=self.anote)
+
+    def note(self, text: str, *, scope: Scope, name: str = "") -> WriteReport:
+        """Keep one note whatever the gate says of it: what an agent, or its user, chose to keep.
+
+        Args:
+            text: one self-contained statement from the user's point of view.
+            scope: whose memory.
+            name: the same for a call that is repeated; blank names it by its text.
+        """
+        return self._run(self._noting(text, name, scope))
+
+    async def anote(self, text: str, *, scope: Scope, name: str = "") -> WriteReport:
+        """As `note`."""
+        return await self._arun(self._noting(text, name, scope))
+
+    def _noting(self, text: str, name: str, scope: Scope) -> Plan[WriteReport]:
+        now = self.clock.now()
+        (turn,) = self._turns([{"role": "user", "content": text, "id": f"note:{scope.session_id}:{name}" if name else ""}], now)
+        return noting.note(turn, scope=scope, now=now, settings=self._settings)
+
     def review(self, review: Review, *, dry_run: bool = False) -> Applied:
         """Take in what a person said of one answer: what it rested on gains or loses, a corrected answer becomes a memory.
 
@@ -607,7 +634,9 @@ class HindsightMemory:
         redact = self._settings.writing.redactor
         turns = read_turns(messages, at=at, earlier=earlier)
         return [
-            turn.model_copy(update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""})
+            turn.model_copy(
+                update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""}
+            )
             for turn in turns
         ]
 

@@ -65,7 +65,7 @@ async def test_a_client_over_stdio_searches_writes_and_forgets(path: Path):
         (known,) = structured(await client.call_tool("memory_search", {"query": ASKED}))["memories"]
         assert known["content"] == FACT
         written = structured(await client.call_tool("memory_write", {"text": "My locker number is 42."}))
-        assert written["kept"]
+        assert written["waits"] is False
         (fate,) = written["memories"]
         assert "42" in structured(await client.call_tool("memory_search", {"query": "locker number?"}))["memories"][0]["content"]
         gone = structured(await client.call_tool("memory_forget", {"ids": [fate["id"], "no-such-id"]}))
@@ -74,12 +74,12 @@ async def test_a_client_over_stdio_searches_writes_and_forgets(path: Path):
         assert fate["id"] not in {memory["id"] for memory in again["memories"]}
 
 
-async def test_what_is_not_worth_keeping_is_said_to_be_not_kept(path: Path):
+async def test_a_note_that_no_rule_would_keep_is_kept_since_it_was_asked_for(path: Path):
     async with Client(stdio(path, "alice")) as client:
-        written = structured(await client.call_tool("memory_write", {"text": "ok thanks"}))
-    assert written["kept"] is False
-    assert written["memories"] == []
-    assert written["reasons"]
+        (fate,) = structured(await client.call_tool("memory_write", {"text": "Deploy with make release, then tag."}))["memories"]
+        found = structured(await client.call_tool("memory_search", {"query": "How do we deploy and tag a release?"}))["memories"]
+    assert fate["content"] == "Deploy with make release, then tag."
+    assert fate["id"] in {memory["id"] for memory in found}
 
 
 async def test_memories_are_resources(path: Path):
@@ -134,7 +134,7 @@ async def test_fifty_calls_at_once_are_all_answered(path: Path):
         calls = [client.call_tool("memory_write", {"text": f"My locker number in hall {n} is {n + 40}."}) for n in range(25)]
         calls += [client.call_tool("memory_search", {"query": ASKED}) for _ in range(25)]
         answers = [structured(answer) for answer in await asyncio.gather(*calls)]
-    assert all(answer["kept"] for answer in answers[:25])
+    assert all(answer["memories"] for answer in answers[:25])
     assert all(answer["memories"][0]["content"] == FACT for answer in answers[25:])
     with HindsightMemory.open(path, embeddings="hash") as memory:
         told = " ".join(unit.content for unit in memory.units(scope="alice"))
@@ -251,7 +251,7 @@ async def test_over_http_each_token_reaches_its_own_users_memory_even_at_once(ur
     answers = await asyncio.gather(*asked)
     assert all(answer["memories"][0]["content"] == FACT for answer in answers[::2])
     assert all(answer["memories"] == [] for answer in answers[1::2])
-    assert (await call(url, "bob", "memory_write", {"text": "I prefer aisle seats on trains."}))["kept"]
+    assert (await call(url, "bob", "memory_write", {"text": "I prefer aisle seats on trains."}))["memories"]
     assert [m["content"] for m in (await call(url, "alice", "memory_search", {"query": ASKED}))["memories"]] == [FACT]
 
 
