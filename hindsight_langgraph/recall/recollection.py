@@ -147,6 +147,14 @@ class Block(Record):
     """Ids of those that had to be cut to fit."""
 
 
+class TracedRun(Record):
+    """Names the run that a tracer shows a recall as."""
+
+    id: str
+    trace_id: str
+    project: str
+
+
 class Recollection(Record):
     """The answer of one recall: what is injected, and every candidate with its reasons (SPEC D15)."""
 
@@ -163,6 +171,8 @@ class Recollection(Record):
     degraded: tuple[str, ...] = ()
     """What could not be asked, and why; empty when all went well."""
     block: Block = Block()
+    run: TracedRun | None = None
+    """The run that shows this recall; None with tracing off."""
 
     @property
     def text(self) -> str:
