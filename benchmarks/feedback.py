@@ -35,7 +35,7 @@ from hindsight_langgraph.records import IndexedUnit, Kind, MemoryUnit, Region, S
 START = datetime(2025, 6, 1, 8, 0, tzinfo=UTC)
 MACHINES = ("press", "kiln", "loom", "lathe", "boiler")
 KNOBS = ("speed", "feed", "heat", "draft", "tension", "delay", "angle", "dose")
-PEOPLE = ("Ines", "Olaf", "Petra", "Yusuf", "Marta", "Bram", "Lila", "Tomas")
+VAGUE = ("usual", "normal", "standard", "common", "plain", "regular", "typical", "ordinary")
 EACH = 4
 TOP = 3
 WINDOW = 20
@@ -62,6 +62,7 @@ class Clock:
         self.at = START
 
     def now(self) -> datetime:
+        """The moment, never the same twice."""
         self.at += timedelta(milliseconds=1)
         return self.at
 
@@ -129,7 +130,7 @@ def furnish(memory: HindsightMemory, rng: random.Random) -> dict[str, Setting]:
 
 def unit_of(setting: Setting, rng: random.Random) -> MemoryUnit:
     if setting.world is None:
-        content = f"To prepare the {setting.machine} for a run, set the {setting.knob} as {rng.choice(PEOPLE)} does."
+        content = f"To prepare the {setting.machine} for a run, set the {setting.knob} to {rng.choice(VAGUE)}."
     else:
         content = f"To prepare the {setting.machine} for a run, set the {setting.knob} to {setting.value}."
     return MemoryUnit(

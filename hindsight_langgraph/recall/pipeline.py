@@ -15,8 +15,8 @@ from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.filter import Kept, sift
-from hindsight_langgraph.recall.ranker import Ranker, shipped_ranker
 from hindsight_langgraph.recall.query_adapter import QueryAdapter
+from hindsight_langgraph.recall.ranker import Ranker, shipped_ranker
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.tokens import estimate_tokens

@@ -13,7 +13,15 @@ from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.channels import RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.recollection import Cues, Route
-from hindsight_langgraph.recall.terms import NEARBY_S, ROLE_WEIGHT, Terms, conversation_fit, describe, importance_now, neighbour_fit
+from hindsight_langgraph.recall.terms import (
+    NEARBY_S,
+    ROLE_WEIGHT,
+    Terms,
+    conversation_fit,
+    describe,
+    importance_now,
+    neighbour_fit,
+)
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Tier
 
 RAW: Final = MappingProxyType(

@@ -15,7 +15,6 @@ from hindsight_langgraph.records import Kind, MemoryUnit, Region
 from tests.clock import NOON
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class Words:
     """One step, told."""
@@ -25,7 +24,6 @@ class Words:
     tool: str | None = None
     arguments: str = ""
     error: bool = False
-
 
 
 def plan(text: str) -> Words:
