@@ -21,8 +21,8 @@ from hindsight_langgraph.consolidation.forget_request import read_forget_request
 from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
 from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
-from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.forgetting import forget_that
+from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
 from hindsight_langgraph.plan import Plan, ask
