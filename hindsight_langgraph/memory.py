@@ -595,7 +595,9 @@ class HindsightMemory:
         redact = self._settings.writing.redactor
         turns = read_turns(messages, at=at, earlier=earlier)
         return [
-            turn.model_copy(update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""})
+            turn.model_copy(
+                update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""}
+            )
             for turn in turns
         ]
 
