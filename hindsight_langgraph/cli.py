@@ -163,6 +163,76 @@ def doctor(path: PathOption = None) -> None:
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
 
 
+@app.command()
+def mcp(
+    *,
+    path: PathOption = None,
+    user: Annotated[str, typer.Option("--user", help="Over stdio: whose memory.")] = "me",
+    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP at /mcp instead of stdin and stdout.")] = False,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on.")] = 8000,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            "--tokens",
+            envvar="HINDSIGHT_MCP_TOKENS",
+            help='JSON file with one bearer token per user: {"alice": "…"}.',
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve the memory to MCP clients. Over stdio, nothing but the protocol goes to stdout."""
+    from hindsight_langgraph import mcp_server
+    from hindsight_langgraph.bearer_tokens import read_tokens
+    from hindsight_langgraph.memory import HindsightMemory
+
+    try:
+        allowed = read_tokens(tokens) if http else None
+        with HindsightMemory.open(config=_settings(path)) as memory:
+            if allowed is None:
+                mcp_server.serve_stdio(memory, user=user)
+            else:
+                mcp_server.serve_http(memory, allowed, host=host, port=port)
+    except HindsightError as error:
+        Console(stderr=True).print(f"[red]{type(error).__name__}[/]: {error}")
+        raise typer.Exit(1) from error
+
+
+@app.command()
+def review(
+    project: Annotated[str, typer.Option("--project", help="LangSmith project whose reviewed runs are read.")],
+    path: PathOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+) -> None:
+    """Learn from reviewed LangSmith runs: thumbs move what was recalled, edited answers become corrections.
+
+    It can be stopped and started again; no review is taken in twice.
+    """
+    from langsmith import Client
+    from rich.progress import track
+
+    from hindsight_langgraph.memory import HindsightMemory
+    from hindsight_langgraph.review import review_project
+
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        done = review_project(
+            memory,
+            Client(),
+            project,
+            dry_run=dry_run,
+            progress=lambda left: iter(track(left, "reviews", console=console)),
+        )
+    table = Table("reviewed", "user", "verdict", "recalled", "correction", "comment", "fate")
+    for one in done:
+        said = one.review
+        verdict = {True: "good", False: "bad", None: "-"}[said.success]
+        recalled = "\n".join(unit.content for unit in one.units)
+        table.add_row(f"{said.at:%Y-%m-%d}", said.scope.user_id, verdict, recalled, said.correction, said.comment, one.fate)
+    console.print(table)
+    console.print(", ".join(f"{count} {fate}" for fate, count in Counter(one.fate for one in done).items()) or "no reviews")
+
+
 def _settings(path: Path | None) -> HindsightConfig:
     config = HindsightConfig.from_env()
     return config if path is None else config.model_copy(update={"path": path})

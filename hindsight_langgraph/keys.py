@@ -24,6 +24,7 @@ class KeyKind(StrEnum):
     ALIASES = "aliases"
     TOMBSTONES = "tombstones"
     HISTORY = "history"
+    REVIEWS = "reviews"
     ANNOTATION = "annotation"
 
 
@@ -94,3 +95,8 @@ def aliases(scope: Scope) -> Key:
 def tombstones(scope: Scope) -> Key:
     """Ids of what was forgotten, so that a replay never writes it again."""
     return Key(owner=scope.owner, kind=KeyKind.TOMBSTONES, name="units")
+
+
+def reviews(scope: Scope) -> Key:
+    """Which reviews of traced answers were taken in."""
+    return Key(owner=scope.owner, kind=KeyKind.REVIEWS, name="langsmith")

@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
+from hindsight_langgraph import tracing
 from hindsight_langgraph.annotation.examples import Example
 from hindsight_langgraph.annotation.feedback import Event
 from hindsight_langgraph.annotation.report import AnnotationReport
@@ -31,11 +32,14 @@ from hindsight_langgraph.flows import (
     hindsight,
     learning,
     moving,
+    noting,
     observing,
     recalling,
     writing,
 )  # fmt: skip
 from hindsight_langgraph.flows.caring import Due
+from hindsight_langgraph.flows.reviewing import Applied, Review, apply_review
+from hindsight_langgraph.flows.telling import tell_outcome
 from hindsight_langgraph.graphs.consolidator import Consolidator
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
@@ -50,14 +54,17 @@ from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
 
 if TYPE_CHECKING:
+    from langchain_core.tools import BaseTool
     from langgraph.checkpoint.base import BaseCheckpointSaver
     from langgraph.graph.state import CompiledStateGraph
 
     from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
+    from hindsight_langgraph.store import HindsightStore
 
 logger = logging.getLogger("hindsight_langgraph")
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class HindsightMemory:
@@ -373,7 +380,10 @@ class HindsightMemory:
         who = as_scope(scope)
         if dry_run:
             return self._run(self._rehearse(who, level, passes, everything=everything))
-        return self._consolidator.consolidate(who, level=level, passes=passes, everything=everything)
+        with tracing.stage("hindsight.consolidate", lambda: {"level": level}, scope=who) as run:
+            report = self._consolidator.consolidate(who, level=level, passes=passes, everything=everything)
+            run.end(lambda: {"report": report.lines()})
+        return report
 
     async def aconsolidate(
         self,
@@ -388,7 +398,10 @@ class HindsightMemory:
         who = as_scope(scope)
         if dry_run:
             return await self._arun(self._rehearse(who, level, passes, everything=everything))
-        return await self._consolidator.aconsolidate(who, level=level, passes=passes, everything=everything)
+        with tracing.stage("hindsight.consolidate", lambda: {"level": level}, scope=who) as run:
+            report = await self._consolidator.aconsolidate(who, level=level, passes=passes, everything=everything)
+            run.end(lambda: {"report": report.lines()})
+        return report
 
     def consolidation_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
         """The graph that consolidates, without a checkpointer, for a server that brings its own (see `deploy/langgraph.json`)."""
@@ -545,6 +558,95 @@ class HindsightMemory:
 
         return ObservingSaver(saver, self._note)
 
+    @overload
+    def step(self, function: F, /) -> F: ...
+
+    @overload
+    def step(self, *, scope: Scope | str | None = None, messages_key: str = "messages") -> Callable[[F], F]: ...
+
+    def step(
+        self, function: Callable[..., Any] | None = None, /, *, scope: Scope | str | None = None, messages_key: str = "messages"
+    ) -> Any:
+        """Decorate a plain function, a node or a functional-API task: recall before it, take in what it did.
+
+        Its first argument is the user's words, a message, a list of messages, or a state that has them. The function sees what was
+        recalled just before the user's message, or, if it has a parameter `recollection`, is given that and sees its argument as it is.
+        What it returns (words, messages, a state's update, a `Command`) is taken in, an error as a failure; it is returned without
+        anything that was injected.
+
+        Args:
+            function: blocking or awaiting; not a generator.
+            scope: whose memory; None reads it from the run, or from the call's `config`.
+            messages_key: where a state has its messages.
+
+        Raises:
+            CallError: not such a function; at a call, an argument without messages.
+            MissingUser: at a call, neither `scope` nor the run names a user.
+        """
+        from hindsight_langgraph.step import remembering
+
+        def decorate(decorated: F) -> F:
+            return remembering(self, decorated, scope=scope, messages_key=messages_key)
+
+        return decorate if function is None else decorate(function)
+
+    def as_store(self, *, scope: Scope | str | None = None) -> HindsightStore:
+        """The memory as a LangGraph store: `compile(store=memory.as_store())`, `runtime.store.search(("memories", user), query=…)`.
+
+        Items that are put are managed memory: found by meaning, recalled, exported and erased with their user. What the memory
+        remembered by itself is read under `("memories", USER)`.
+
+        Args:
+            scope: whose items outside a run; inside one they are always those of the run's user.
+        """
+        from hindsight_langgraph.store import as_store
+
+        return as_store(
+            run=self._run,
+            arun=self._arun,
+            clock=self.clock,
+            redact=self._settings.writing.redactor,
+            timeout_s=self.config.timeout_s,
+            strict=self._settings.strict,
+            scope=None if scope is None else as_scope(scope),
+        )
+
+    def tools(self) -> list[BaseTool]:
+        """`memory_search`, `memory_write` and `memory_forget` for a model; the user is read from the run."""
+        from hindsight_langgraph.tools import memory_tools
+
+        return memory_tools(self, note=self.note, anote=self.anote)
+
+    def note(self, text: str, *, scope: Scope, name: str = "") -> WriteReport:
+        """Keep one note whatever the gate says of it: what an agent, or its user, chose to keep.
+
+        Args:
+            text: one self-contained statement from the user's point of view.
+            scope: whose memory.
+            name: the same for a call that is repeated; blank names it by its text.
+        """
+        return self._run(self._noting(text, name, scope))
+
+    async def anote(self, text: str, *, scope: Scope, name: str = "") -> WriteReport:
+        """As `note`."""
+        return await self._arun(self._noting(text, name, scope))
+
+    def _noting(self, text: str, name: str, scope: Scope) -> Plan[WriteReport]:
+        now = self.clock.now()
+        (turn,) = self._turns([{"role": "user", "content": text, "id": f"note:{scope.session_id}:{name}" if name else ""}], now)
+        return noting.note(turn, scope=scope, now=now, settings=self._settings)
+
+    def review(self, review: Review, *, dry_run: bool = False) -> Applied:
+        """Take in what a person said of one answer: what it rested on gains or loses, a corrected answer becomes a memory.
+
+        Taking the same review in again changes nothing more. With `dry_run`, only say what would be done.
+        """
+        return self._run(apply_review(review, now=self.clock.now(), settings=self._settings, dry_run=dry_run))
+
+    async def areview(self, review: Review, *, dry_run: bool = False) -> Applied:
+        """As `review`."""
+        return await self._arun(apply_review(review, now=self.clock.now(), settings=self._settings, dry_run=dry_run))
+
     def _note(self, seen: Observation) -> None:
         scope = scope_from_settings(seen.configurable)
         if scope is None or not (seen.messages or seen.changed or seen.errors):
@@ -605,7 +707,16 @@ class HindsightMemory:
         self, messages: Iterable[Any], scope: Scope | str, at: datetime | None, *, dry_run: bool
     ) -> Plan[list[WriteReport]]:
         turns = self._turns(messages, at)
-        return writing.remember(turns, scope=as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+        plan = writing.remember(turns, scope=as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+        if dry_run:
+            return plan
+        return tracing.staged(
+            "hindsight.remember",
+            lambda _: plan,
+            inputs=lambda: tracing.turns_shown(turns),
+            outputs=tracing.reports_shown,
+            scope=as_scope(scope),
+        )
 
     def _annotate(
         self, messages: Iterable[Any], scope: Scope | str, recollection: Recollection | None, at: datetime | None
@@ -614,7 +725,14 @@ class HindsightMemory:
         turns = self._turns(messages, at or now)
         recalled = [unit.id for unit in recollection.units] if recollection else []
         asked = recollection.query.text if recollection else ""
-        return writing.annotate(turns, recalled=recalled, asked=asked, scope=as_scope(scope), now=now, settings=self._settings)
+        plan = writing.annotate(turns, recalled=recalled, asked=asked, scope=as_scope(scope), now=now, settings=self._settings)
+        return tracing.staged(
+            "hindsight.annotate",
+            lambda _: plan,
+            inputs=lambda: {**tracing.turns_shown(turns), "recalled": recalled},
+            outputs=lambda _: {"taken_in": len(turns)},
+            scope=as_scope(scope),
+        )
 
     def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
         if scope is None:
@@ -648,13 +766,22 @@ class HindsightMemory:
         redact = self._settings.writing.redactor
         asked = Query(text=query) if isinstance(query, str) else query
         clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(asked, name))}
-        return recalling.recall(
-            asked.model_copy(update=clean),
+        query = asked.model_copy(update=clean)
+        return tracing.staged(
+            tracing.RECALL_RUN,
+            lambda run: recalling.recall(
+                query,
+                scope=as_scope(scope),
+                now=self.clock.now(),
+                as_of=as_of,
+                visible=frozenset(visible),
+                settings=self._settings,
+                run=run,
+            ),
+            inputs=lambda: tracing.query_shown(query),
+            outputs=tracing.recollection_shown,
             scope=as_scope(scope),
-            now=self.clock.now(),
-            as_of=as_of,
-            visible=frozenset(visible),
-            settings=self._settings,
+            kind="retriever",
         )
 
     def _write_task(self, fields: Mapping[str, JsonValue], scope: Scope | str, duration_s: float | None) -> Plan[None]:
@@ -666,7 +793,9 @@ class HindsightMemory:
     def _outcome(self, scope: Scope | str, success: bool | None, feedback: str, error: str) -> Plan[None]:
         redact, now = self._settings.writing.redactor, self.clock.now()
         outcome = Outcome(at=now, success=success, feedback=redact(feedback)[0], error=redact(error)[0])
-        return hindsight.close_task(as_scope(scope), outcome, now=now, settings=self._settings)
+        if tracing.enabled():
+            yield from tell_outcome(as_scope(scope), success=success, comment=outcome.feedback)
+        yield from hindsight.close_task(as_scope(scope), outcome, now=now, settings=self._settings)
 
 
 def _messages_in(values: Iterable[Any]) -> list[BaseMessage]:

@@ -29,6 +29,7 @@ from hindsight_langgraph.ops import (
 )
 from hindsight_langgraph.plan import Op, Plan, drive
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, WorkingStore
+from hindsight_langgraph.tracing import carried
 from hindsight_langgraph.writer import Writer
 
 logger = logging.getLogger("hindsight_langgraph")
@@ -162,7 +163,7 @@ class Runtime:
         match op:
             case Later(owner=owner, plan=plan, slow=slow):
                 worker = self.annotator if slow else self.writer
-                return worker.submit(owner, lambda: self._in_background(plan))
+                return worker.submit(owner, carried(lambda: self._in_background(plan)))
             case Keep(scope=scope, turns=turns):
                 return self.backlog.keep(scope, turns)
             case TakeKept(owner=owner):

@@ -1,0 +1,210 @@
+"""Memory for agents made with `create_agent`: `middleware=[HindsightMiddleware(memory)]` (extra `langchain`).
+
+Recall runs before the agent and after a failed tool; its text enters the model's input at the call only. What the agent did is taken in
+as it happens, so that nothing is lost when a summary replaces messages or a tool's error ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any
+
+from langchain_core.messages import AnyMessage, ToolMessage
+from langgraph.channels import UntrackedValue
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from typing_extensions import NotRequired
+
+from hindsight_langgraph.errors import MissingExtra, StoreError
+from hindsight_langgraph.memory import HindsightMemory
+from hindsight_langgraph.messages import read_turns
+from hindsight_langgraph.nodes.annotate import latest_exchange
+from hindsight_langgraph.nodes.base import recollection_in
+from hindsight_langgraph.nodes.recall import arecollect, query_of, recollect
+from hindsight_langgraph.recall.recollection import Query, Recollection
+from hindsight_langgraph.records import Role, Turn
+from hindsight_langgraph.scoping import scope_of
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+    from langchain.agents.middleware.types import PrivateStateAttr
+    from langchain.tools.tool_node import ToolCallRequest
+except ImportError as error:
+    raise MissingExtra("HindsightMiddleware needs LangChain: pip install 'langgraph-hindsight[langchain]'") from error
+
+
+class MemoryAgentState(AgentState[Any]):
+    """The agent's state with what was recalled: private to the agent, never persisted."""
+
+    recollection: NotRequired[Annotated[Recollection | None, UntrackedValue(Recollection, guard=False), PrivateStateAttr]]
+
+
+class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
+    """Gives an agent memory: it recalls before it starts, and what it did is remembered with its outcome.
+
+    The user is read from the run, `config["configurable"]` or the context. A store or model that is down costs the memory, not the run.
+    It goes beside other middleware in any order.
+
+    Args:
+        memory: the memory.
+        tools: True gives the model `memory_search`, `memory_write` and `memory_forget` as well.
+    """
+
+    state_schema = MemoryAgentState
+
+    def __init__(self, memory: HindsightMemory, *, tools: bool = False) -> None:
+        super().__init__()
+        self.memory = memory
+        self.tools = memory.tools() if tools else []
+
+    # --- recall before the agent -----------------------------------------------------------------------------------------
+
+    def before_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
+        """Recall for the user's message, then take it in."""
+        scope, turns = scope_of(), read_turns(state["messages"])
+        query = query_of(turns, lost=True)
+        found = None if query is None else self.memory.recall(query, scope=scope, visible=_ids(turns))
+        self._take_in(state["messages"], found)
+        self.memory.touch(scope=scope)
+        return {"recollection": found}
+
+    async def abefore_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
+        """As `before_agent`."""
+        scope, turns = scope_of(), read_turns(state["messages"])
+        query = query_of(turns, lost=True)
+        found = None if query is None else await self.memory.arecall(query, scope=scope, visible=_ids(turns))
+        await self._atake_in(state["messages"], found)
+        await self.memory.atouch(scope=scope)
+        return {"recollection": found}
+
+    def before_model(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
+        """Take in what the tools answered; recall again after a failed one, or when an interrupt lost what was recalled."""
+        messages, turns = state["messages"], read_turns(state["messages"])
+        if turns and turns[-1].role is not Role.USER:
+            self._take_in(messages, recollection_in(state))
+        query = _again(turns, recollection_in(state))
+        if query is None:
+            return None
+        return {"recollection": self.memory.recall(query, scope=scope_of(), visible=_ids(turns))}
+
+    async def abefore_model(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
+        """As `before_model`."""
+        messages, turns = state["messages"], read_turns(state["messages"])
+        if turns and turns[-1].role is not Role.USER:
+            await self._atake_in(messages, recollection_in(state))
+        query = _again(turns, recollection_in(state))
+        if query is None:
+            return None
+        return {"recollection": await self.memory.arecall(query, scope=scope_of(), visible=_ids(turns))}
+
+    # --- injection at the model call -------------------------------------------------------------------------------------
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Call the model with what was recalled just before the user's message."""
+        found = recollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of())
+        return handler(request.override(messages=self.memory.prompt(request.messages, found)))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """As `wrap_model_call`."""
+        found = await arecollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of())
+        return await handler(request.override(messages=self.memory.prompt(request.messages, found)))
+
+    # --- what the tools did ----------------------------------------------------------------------------------------------
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Take in an error that ends the run; what a tool answers is taken in with the messages."""
+        try:
+            return handler(request)
+        except GraphBubbleUp:  # an interrupt is no failure
+            raise
+        except Exception as error:
+            self._take_in([*request.state["messages"], _failure(request, error)], recollection_in(request.state))
+            self._close(False, _told(error))
+            raise
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
+        """As `wrap_tool_call`."""
+        try:
+            return await handler(request)
+        except GraphBubbleUp:
+            raise
+        except Exception as error:
+            await self._atake_in([*request.state["messages"], _failure(request, error)], recollection_in(request.state))
+            await self._aclose(False, _told(error))
+            raise
+
+    # --- outcome after the agent -----------------------------------------------------------------------------------------
+
+    def after_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
+        """Take in the answer, and how the exchange ended where that can be told."""
+        self._take_in(state["messages"], recollection_in(state))
+        self._close(ended_well(state))
+        return None
+
+    async def aafter_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
+        """As `after_agent`."""
+        await self._atake_in(state["messages"], recollection_in(state))
+        await self._aclose(ended_well(state))
+        return None
+
+    def _take_in(self, messages: Sequence[AnyMessage], found: Recollection | None) -> None:
+        self.memory.annotate(self._exchange(messages), scope=scope_of(), recollection=found)
+
+    async def _atake_in(self, messages: Sequence[AnyMessage], found: Recollection | None) -> None:
+        await self.memory.aannotate(self._exchange(messages), scope=scope_of(), recollection=found)
+
+    def _close(self, success: bool | None, feedback: str = "") -> None:
+        if success is None:
+            return
+        try:
+            self.memory.outcome(scope=scope_of(), success=success, feedback=feedback)
+        except StoreError:  # the outage was warned of
+            if self.memory.config.on_error == "raise":
+                raise
+
+    async def _aclose(self, success: bool | None, feedback: str = "") -> None:
+        if success is None:
+            return
+        try:
+            await self.memory.aoutcome(scope=scope_of(), success=success, feedback=feedback)
+        except StoreError:
+            if self.memory.config.on_error == "raise":
+                raise
+
+    def _exchange(self, messages: Sequence[AnyMessage]) -> list[Turn]:
+        return latest_exchange(read_turns(messages, at=self.memory.clock.now()))
+
+
+def ended_well(state: MemoryAgentState) -> bool | None:
+    """Whether the exchange's last tool worked; None without tools, since an answer alone proves nothing."""
+    results = [turn for turn in latest_exchange(read_turns(state["messages"])) if turn.role is Role.TOOL]
+    return not results[-1].error if results else None
+
+
+def _again(turns: list[Turn], recollection: Recollection | None) -> Query | None:
+    """What to recall in the middle of a run: the failed tool's matter, or what an interrupt lost."""
+    if not turns or (turns[-1].role is Role.USER and recollection is not None):
+        return None
+    return query_of(turns, lost=recollection is None)
+
+
+def _ids(turns: list[Turn]) -> list[str]:
+    return [turn.id for turn in turns]
+
+
+def _failure(request: ToolCallRequest, error: Exception) -> ToolMessage:
+    call = request.tool_call
+    return ToolMessage(_told(error), tool_call_id=call["id"] or "", name=call["name"], status="error")
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

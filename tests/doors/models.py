@@ -1,0 +1,42 @@
+"""Scripted chat models for tests, which keep what they were sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.runnables import Runnable
+
+from hindsight_langgraph.messages import RECOLLECTION_ID
+
+
+class Scripted(GenericFakeChatModel):
+    """Says its lines, whatever it is asked; takes tools."""
+
+    seen: list[list[BaseMessage]] = []
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, Any]:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
+        self.seen.append(messages)
+        return super()._generate(messages, *args, **kwargs)
+
+    @property
+    def shown(self) -> list[str]:
+        """What each call was shown of memory, blank where nothing was."""
+        return ["\n".join(m.text for m in prompt if m.id == RECOLLECTION_ID) for prompt in self.seen]
+
+
+def saying(*lines: AIMessage | str) -> Scripted:
+    """A model with these lines."""
+    return Scripted(messages=iter([AIMessage(line) if isinstance(line, str) else line for line in lines]), seen=[])
+
+
+def calling(name: str, id: str = "c1", **arguments: Any) -> AIMessage:
+    """A line that calls a tool."""
+    return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": id}])
+
+
