@@ -42,7 +42,9 @@ class Consolidator:
     def graph(self, *, checkpointer: bool = True) -> CompiledStateGraph[Any, Any, Any, Any]:
         """The compiled graph; without a checkpointer of its own for a server that brings one."""
         builder: Any = consolidation_graph(self, settings=self._settings, clock=self._clock)
-        compiled: CompiledStateGraph[Any, Any, Any, Any] = builder.compile(checkpointer=self._parts.checkpointer() if checkpointer else None, name="consolidation")
+        compiled: CompiledStateGraph[Any, Any, Any, Any] = builder.compile(
+            checkpointer=self._parts.checkpointer() if checkpointer else None, name="consolidation"
+        )
         return compiled
 
     def consolidate(self, scope: Scope, *, level: Level, passes: Sequence[str] | None, everything: bool) -> ConsolidationReport:
