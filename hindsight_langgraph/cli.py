@@ -84,7 +84,7 @@ def health(path: PathOption = None, user: UserOption = "me") -> None:
 
 
 @app.command()
-def consolidate(
+def consolidate(  # noqa: PLR0917 - typer reads the parameters as options
     path: PathOption = None,
     user: UserOption = "me",
     light: Annotated[bool, typer.Option("--light", help="Only duplicates and importance.")] = False,
