@@ -7,14 +7,13 @@ as it happens, so that nothing is lost when a summary replaces messages or a too
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.channels import UntrackedValue
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from typing_extensions import NotRequired
 
 from hindsight_langgraph.errors import MissingExtra, StoreError
 from hindsight_langgraph.memory import HindsightMemory
@@ -105,14 +104,17 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
     ) -> ModelResponse[Any]:
         """Call the model with what was recalled just before the user's message."""
         found = recollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of())
-        return handler(request.override(messages=self.memory.prompt(request.messages, found)))
+        return handler(request.override(messages=self._shown(request, found)))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`."""
         found = await arecollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of())
-        return await handler(request.override(messages=self.memory.prompt(request.messages, found)))
+        return await handler(request.override(messages=self._shown(request, found)))
+
+    def _shown(self, request: ModelRequest[Any], found: Recollection | None) -> list[AnyMessage]:
+        return cast("list[AnyMessage]", self.memory.prompt(request.messages, found))
 
     # --- what the tools did ----------------------------------------------------------------------------------------------
 

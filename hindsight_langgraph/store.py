@@ -176,9 +176,7 @@ class HindsightStore(BaseStore):
             raise CallError(f"the value of {op.namespace!r} {op.key!r} is no JSON object: {error}") from error
         if not isinstance(cast("object", op.value), dict):
             raise CallError(f"the value of {op.namespace!r} {op.key!r} is a {type(op.value).__name__}; pass a dict")
-        item = StoredItem(
-            namespace=op.namespace, key=str(op.key), value=value, indexed=op.index is not False, ttl_minutes=op.ttl
-        )
+        item = StoredItem(namespace=op.namespace, key=str(op.key), value=value, indexed=op.index is not False, ttl_minutes=op.ttl)
         return Entry(namespace=op.namespace, key=str(op.key), item=item, text=self._settings.redact(_text(op))[0])
 
     def _take(self, scope: Scope) -> list[PutOp]:

@@ -20,7 +20,18 @@ from hindsight_langgraph.encoding.features import Vector
 from hindsight_langgraph.errors import ModelError
 from hindsight_langgraph.flows.caring import forget
 from hindsight_langgraph.lexical import context_text, document_vector, index_text, query_vector
-from hindsight_langgraph.ops import DeleteUnits, Embed, FetchUnits, Probe, PutUnits, ReviseUnits, ScanUnits, SearchUnits, Settle, Where
+from hindsight_langgraph.ops import (
+    DeleteUnits,
+    Embed,
+    FetchUnits,
+    Probe,
+    PutUnits,
+    ReviseUnits,
+    ScanUnits,
+    SearchUnits,
+    Settle,
+    Where,
+)
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import IndexedUnit, Kind, MemoryUnit, Region, Scope, Status, StoredItem
 
@@ -136,7 +147,9 @@ def namespaces(*, scope: Scope, now: datetime) -> Plan[list[Namespace]]:
 def store(entries: Sequence[Entry], *, scope: Scope, now: datetime) -> Plan[None]:
     """Put and delete items; the last one of an address counts. An item that is put again keeps the moment of its creation."""
     last = {(entry.namespace, entry.key): entry for entry in entries}
-    yield from _put({_id(scope, *address): entry for address, entry in last.items() if entry.item is not None}, scope=scope, now=now)
+    yield from _put(
+        {_id(scope, *address): entry for address, entry in last.items() if entry.item is not None}, scope=scope, now=now
+    )
     gone = tuple(_id(scope, *address) for address, entry in last.items() if entry.item is None)
     if gone:
         yield from ask(DeleteUnits(where=Where(owners=(scope.owner,), ids=gone)))
@@ -168,9 +181,7 @@ def _put(entries: Mapping[str, Entry], *, scope: Scope, now: datetime) -> Plan[N
     )
 
 
-def _best(
-    probe: Probe, fits: Callable[[MemoryUnit], bool], *, wanted: int, now: datetime, scored: bool
-) -> Plan[list[Found]]:
+def _best(probe: Probe, fits: Callable[[MemoryUnit], bool], *, wanted: int, now: datetime, scored: bool) -> Plan[list[Found]]:
     """The first hits that fit, asking for more until there are enough of them or no more."""
     limit = max(_FIRST, wanted)
     while True:

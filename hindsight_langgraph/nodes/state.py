@@ -39,5 +39,5 @@ def node_input(messages_key: str) -> type[Any]:
     if messages_key == "messages":
         return NodeInput
     fields: dict[str, Any] = {messages_key: list[Any], **get_type_hints(Recalled, include_extras=True)}
-    made: type[Any] = TypedDict("NodeInput", fields, total=False)  # type: ignore[operator, misc] # the key is known at run time only
+    made: type[Any] = TypedDict("NodeInput", fields, total=False)  # type: ignore[misc] # the key is known at run time only
     return made

@@ -26,7 +26,7 @@ from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.messages import RECOLLECTION_ID
 from hindsight_langgraph.middleware import HindsightMiddleware
 from hindsight_langgraph.records import Scope
-from tests.doors.models import Scripted, calling, saying
+from tests.doors.models import Scripted, calling, recorded_queries, saying
 from tests.memory.opening import open_memory
 from tests.nodes.agents import run_of
 
@@ -107,7 +107,11 @@ def test_tool_calls_and_the_outcome_become_the_tasks_trajectory(memory: Hindsigh
     agent = agent_of(memory, saying(calling("timetable", city="Lyon"), "At 9:00."))
     agent.invoke(asking("When does a train go to Lyon?"), run_of("u1", "t1"))
     kept = memory.trajectory(scope=Scope(user_id="u1", session_id="t1"))
-    assert [step.kind for step in kept.steps if step.kind is not StepKind.RECALL] == [StepKind.GOAL, StepKind.TOOL, StepKind.MESSAGE]
+    assert [step.kind for step in kept.steps if step.kind is not StepKind.RECALL] == [
+        StepKind.GOAL,
+        StepKind.TOOL,
+        StepKind.MESSAGE,
+    ]
     assert kept.outcome is not None
     assert kept.outcome.success is True
 
@@ -115,11 +119,9 @@ def test_tool_calls_and_the_outcome_become_the_tasks_trajectory(memory: Hindsigh
 @pytest.mark.parametrize("awaiting", [False, True])
 def test_a_tool_that_raises_ends_the_run_and_is_remembered_as_a_failure(memory: HindsightMemory, awaiting: bool):
     agent = agent_of(memory, saying(calling("timetable", city="Atlantis"), "never said"))
+    question = asking("When does a train go to Atlantis?")
     with pytest.raises(ValueError, match="no such station"):
-        if awaiting:
-            asyncio.run(agent.ainvoke(asking("When does a train go to Atlantis?"), run_of("u1", "t1")))
-        else:
-            agent.invoke(asking("When does a train go to Atlantis?"), run_of("u1", "t1"))
+        asyncio.run(agent.ainvoke(question, run_of("u1", "t1"))) if awaiting else agent.invoke(question, run_of("u1", "t1"))
     kept = memory.trajectory(scope=Scope(user_id="u1", session_id="t1"))
     assert [step.content for step in kept.steps if step.error] == ["ValueError: no such station"]
     assert kept.outcome is not None
@@ -161,7 +163,7 @@ def test_beside_human_approval_in_either_order_memory_is_there_after_the_resume(
     memory.remember([("user", FACT)], scope="u1")
     model = saying(calling("timetable", city="Lyon"), "a window seat at 9:00")
     agent = agent_of(memory, model, HumanInTheLoopMiddleware(interrupt_on={"timetable": True}), first=first)
-    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    approve: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
 
     async def atalk() -> tuple[Any, Any]:
         return await agent.ainvoke(asking(ASKED), run_of("u1")), await agent.ainvoke(approve, run_of("u1"))
@@ -208,10 +210,8 @@ def test_structured_output_works_beside_it(memory: HindsightMemory):
     assert "window seats" in model.shown[0]
 
 
-def test_a_failed_tool_asks_the_memory_again(memory: HindsightMemory):
-    asked: list[Any] = []
-    recall = memory.recall
-    memory.recall = lambda query, **more: asked.append(query) or recall(query, **more)  # type: ignore[method-assign, assignment, func-returns-value]
+def test_a_failed_tool_asks_the_memory_again(memory: HindsightMemory, monkeypatch: pytest.MonkeyPatch):
+    asked = recorded_queries(memory, monkeypatch)
 
     @tool
     def door(code: int) -> str:
@@ -234,7 +234,12 @@ def test_a_memory_that_is_down_costs_the_memory_and_not_the_answer(tmp_path: Pat
 
 
 def test_the_model_may_have_the_tools_as_well(memory: HindsightMemory):
-    model = saying(calling("memory_write", content="I am allergic to nuts."), "noted", calling("memory_search", id="c2", query="allergic"), "nuts")
+    model = saying(
+        calling("memory_write", content="I am allergic to nuts."),
+        "noted",
+        calling("memory_search", id="c2", query="allergic"),
+        "nuts",
+    )
     agent = create_agent(model, [], middleware=[HindsightMiddleware(memory, tools=True)])
     agent.invoke(asking("Please keep my allergy in mind."), run_of("u1"))
     state = agent.invoke(asking("What am I allergic to?"), run_of("u1", "t2"))
