@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.config import HindsightConfig
@@ -13,6 +15,7 @@ from hindsight_langgraph.encoding.model_extractor import ModelExtractor
 from hindsight_langgraph.encoding.redact import SecretRedactor
 from hindsight_langgraph.encoding.write import WritingTools
 from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.feedback import FeedbackSender
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.models.embedders import CachedEmbedder, LangChainEmbedder, embedder_from_config
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, TokenCounter, WorkingStore
@@ -20,6 +23,7 @@ from hindsight_langgraph.recall.pipeline import tools_for
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.runtime import Runtime
+from hindsight_langgraph.tracing import trace_write
 
 if TYPE_CHECKING:
     from hindsight_langgraph.checkpointers import HindsightSaver
@@ -31,6 +35,7 @@ class Parts:
 
     runtime: Runtime
     settings: FlowSettings
+    feedback: FeedbackSender
     _saver: HindsightSaver | None = field(default=None)
 
     def checkpointer(self) -> HindsightSaver:
@@ -39,7 +44,7 @@ class Parts:
 
         if self._saver is None:
             config = self.settings.config
-            url = config.redis_url or f"sqlite:///{config.path / 'checkpoints.sqlite'}"
+            url = config.redis_url or f"sqlite:///{quote(str(config.path / 'checkpoints.sqlite'))}"
             if config.redis_url and config.redis_cluster:
                 url = url.replace("redis", "redis+cluster", 1)
             self._saver = HindsightSaver.from_url(url, prefix=config.prefix)
@@ -49,7 +54,8 @@ class Parts:
         """End background work, then release every store."""
         if self.runtime.closed:
             return
-        self.runtime.writer.close(self.settings.config.timeout_s)
+        self.runtime.close_background(self.settings.config.timeout_s)
+        self.feedback.settle(self.settings.config.timeout_s)
         self.runtime.closed = True
         self.runtime.long_term.close()
         self.runtime.working.close()
@@ -61,7 +67,10 @@ class Parts:
         if self.runtime.closed:
             return
         await self.runtime.writer.asettle(None, self.settings.config.timeout_s)
-        self.runtime.writer.close(0.0)
+        await self.runtime.annotator.asettle(None, self.settings.config.timeout_s)
+        await self.runtime.idler.asettle(None, self.settings.config.timeout_s)
+        await asyncio.to_thread(self.feedback.settle, self.settings.config.timeout_s)
+        self.runtime.close_background(0.0)
         self.runtime.closed = True
         await self.runtime.long_term.aclose()
         await self.runtime.working.aclose()
@@ -93,7 +102,9 @@ def assemble(
         space=embedder.space,
         chat=chat is not None,
     )
-    return Parts(runtime=runtime, settings=settings)
+    feedback = FeedbackSender()
+    runtime.listeners += [trace_write, feedback.on_event]
+    return Parts(runtime=runtime, settings=settings, feedback=feedback)
 
 
 def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:

@@ -75,26 +75,45 @@ def show(
 
 @app.command()
 def health(path: PathOption = None, user: UserOption = "me") -> None:
-    """Count what is stored, by region, status, tier and kind."""
+    """Show the state of a user's memory, and what to do about it."""
     from hindsight_langgraph.memory import HindsightMemory
 
     with HindsightMemory.open(config=_settings(path)) as memory:
         for line in memory.health(scope=user).lines():
-            console.print(line)
+            console.print(line, markup=False, highlight=False)
 
 
 @app.command()
 def consolidate(
     path: PathOption = None,
     user: UserOption = "me",
+    light: Annotated[bool, typer.Option("--light", help="Only duplicates and importance.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Look at every memory, not only at what changed.")] = False,
+    only: Annotated[list[str] | None, typer.Option("--pass", help="Only this pass; may be given several times.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
 ) -> None:
-    """Merge duplicates and link neighbours, now."""
+    """Put a user's memory in order, now: merge, supersede, sum up, promote, forget."""
     from hindsight_langgraph.memory import HindsightMemory
 
     with HindsightMemory.open(config=_settings(path)) as memory:
-        for line in memory.consolidate(scope=user, dry_run=dry_run).lines():
-            console.print(line)
+        report = memory.consolidate(
+            scope=user, level="light" if light else "full", passes=only, everything=everything, dry_run=dry_run
+        )
+        for line in report.lines():
+            console.print(line, markup=False, highlight=False)
+
+
+@app.command()
+def forget(
+    words: Annotated[str, typer.Argument(help="What to forget, in words.")], path: PathOption = None, user: UserOption = "me"
+) -> None:
+    """Forget for good: `hindsight forget "what I told you about my phone"`."""
+    from hindsight_langgraph.consolidation.forget_request import read_forget_request
+    from hindsight_langgraph.memory import HindsightMemory
+
+    asked = words if read_forget_request(words) is not None else f"forget {words}"
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        console.print(f"{memory.forget_that(asked, scope=user)} memories forgotten")
 
 
 @app.command()
@@ -142,6 +161,76 @@ def doctor(path: PathOption = None) -> None:
             + ("" if finding.ok else f"\n     {finding.remedy}")
         )
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
+
+
+@app.command()
+def mcp(
+    *,
+    path: PathOption = None,
+    user: Annotated[str, typer.Option("--user", help="Over stdio: whose memory.")] = "me",
+    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP at /mcp instead of stdin and stdout.")] = False,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="Port to listen on.")] = 8000,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            "--tokens",
+            envvar="HINDSIGHT_MCP_TOKENS",
+            help='JSON file with one bearer token per user: {"alice": "…"}.',
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+) -> None:
+    """Serve the memory to MCP clients. Over stdio, nothing but the protocol goes to stdout."""
+    from hindsight_langgraph import mcp_server
+    from hindsight_langgraph.bearer_tokens import read_tokens
+    from hindsight_langgraph.memory import HindsightMemory
+
+    try:
+        allowed = read_tokens(tokens) if http else None
+        with HindsightMemory.open(config=_settings(path)) as memory:
+            if allowed is None:
+                mcp_server.serve_stdio(memory, user=user)
+            else:
+                mcp_server.serve_http(memory, allowed, host=host, port=port)
+    except HindsightError as error:
+        Console(stderr=True).print(f"[red]{type(error).__name__}[/]: {error}")
+        raise typer.Exit(1) from error
+
+
+@app.command()
+def review(
+    project: Annotated[str, typer.Option("--project", help="LangSmith project whose reviewed runs are read.")],
+    path: PathOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
+) -> None:
+    """Learn from reviewed LangSmith runs: thumbs move what was recalled, edited answers become corrections.
+
+    It can be stopped and started again; no review is taken in twice.
+    """
+    from langsmith import Client
+    from rich.progress import track
+
+    from hindsight_langgraph.memory import HindsightMemory
+    from hindsight_langgraph.review import review_project
+
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        done = review_project(
+            memory,
+            Client(),
+            project,
+            dry_run=dry_run,
+            progress=lambda left: iter(track(left, "reviews", console=console)),
+        )
+    table = Table("reviewed", "user", "verdict", "recalled", "correction", "comment", "fate")
+    for one in done:
+        said = one.review
+        verdict = {True: "good", False: "bad", None: "-"}[said.success]
+        recalled = "\n".join(unit.content for unit in one.units)
+        table.add_row(f"{said.at:%Y-%m-%d}", said.scope.user_id, verdict, recalled, said.correction, said.comment, one.fate)
+    console.print(table)
+    console.print(", ".join(f"{count} {fate}" for fate, count in Counter(one.fate for one in done).items()) or "no reviews")
 
 
 def _settings(path: Path | None) -> HindsightConfig:

@@ -90,7 +90,29 @@ class ConsolidationConfig(Section):
     idle_s: float = Field(default=300.0, gt=0)
     merge_cosine: float = Field(default=0.92, ge=0, le=1)
     link_cosine: float = Field(default=0.85, ge=0, le=1)
+    repeat_cosine: float = Field(default=0.60, ge=0, le=1)
+    """Merges a text that by its words only repeats another ("as always")."""
     lease_s: float = Field(default=120.0, gt=0)
+    """How long a run that died keeps others from the same owner."""
+    off: tuple[str, ...] = ()
+    """Passes that never run, by name; for ablations."""
+    soft_days: float = Field(default=30.0, gt=0)
+    hard_days: float = Field(default=90.0, gt=0)
+    """Soft and hard forgetting begin at these ages in days (SPEC F7)."""
+    unimportant: float = Field(default=0.3, ge=0, le=1)
+    exempt: float = Field(default=0.8, ge=0, le=1)
+    """Units at least so important are never forgotten."""
+    core_cap: int = Field(default=300, ge=0)
+    working_cap: int = Field(default=20_000, ge=0)
+    """Units of one owner that a tier holds (SPEC A13)."""
+    pattern_size: int = Field(default=3, ge=2)
+    """Episodes of how many sessions make a pattern (SPEC F6)."""
+    in_process: bool = True
+    """False leaves due runs to other processes: Celery workers, or a cron on LangGraph Platform."""
+    tick_s: float = Field(default=15.0, gt=0)
+    """How often the process looks for owners whose idle time has come."""
+    batch: int = Field(default=1_000, ge=2)
+    """Units that are compared with each other at once."""
 
 
 class HindsightConfig(BaseSettings):

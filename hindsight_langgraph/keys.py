@@ -24,6 +24,8 @@ class KeyKind(StrEnum):
     ALIASES = "aliases"
     TOMBSTONES = "tombstones"
     HISTORY = "history"
+    REVIEWS = "reviews"
+    ANNOTATION = "annotation"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +57,16 @@ def activity(scope: Scope) -> Key:
     return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="counters")
 
 
+def passes(scope: Scope) -> Key:
+    """When each kind of consolidation last began for an owner."""
+    return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="passes")
+
+
+def consolidating(scope: Scope) -> Key:
+    """The right to consolidate an owner: one run at a time (SPEC F9)."""
+    return Key(owner=scope.owner, kind=KeyKind.ACTIVITY, name="lease")
+
+
 def recall_log(scope: Scope) -> Key:
     """What was recalled in one thread, and why (SPEC D15)."""
     return Key(owner=scope.owner, kind=KeyKind.RECALL_LOG, name=scope.session_id)
@@ -65,6 +77,16 @@ def trajectory(scope: Scope) -> Key:
     return Key(owner=scope.owner, kind=KeyKind.TRAJECTORY, name=scope.task)
 
 
+def judged(scope: Scope) -> Key:
+    """What hindsight found of each task (SPEC E2)."""
+    return Key(owner=scope.owner, kind=KeyKind.ANNOTATION, name="tasks")
+
+
+def history(owner: str, unit_id: str) -> Key:
+    """Changes of one unit's standing, each with its reason (SPEC E5)."""
+    return Key(owner=owner, kind=KeyKind.HISTORY, name=unit_id)
+
+
 def aliases(scope: Scope) -> Key:
     """Entity aliases that one owner taught (SPEC A7)."""
     return Key(owner=scope.owner, kind=KeyKind.ALIASES, name="entities")
@@ -73,3 +95,8 @@ def aliases(scope: Scope) -> Key:
 def tombstones(scope: Scope) -> Key:
     """Ids of what was forgotten, so that a replay never writes it again."""
     return Key(owner=scope.owner, kind=KeyKind.TOMBSTONES, name="units")
+
+
+def reviews(scope: Scope) -> Key:
+    """Which reviews of traced answers were taken in."""
+    return Key(owner=scope.owner, kind=KeyKind.REVIEWS, name="langsmith")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,12 +12,35 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
 
-from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, record_outcome
+from hindsight_langgraph import tracing
+from hindsight_langgraph.annotation.examples import Example
+from hindsight_langgraph.annotation.feedback import Event
+from hindsight_langgraph.annotation.report import AnnotationReport
+from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
 from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
-from hindsight_langgraph.consolidation.light import LightReport
+from hindsight_langgraph.consolidation.applying import restore
+from hindsight_langgraph.consolidation.health import Health
+from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
 from hindsight_langgraph.encoding.report import WriteReport
-from hindsight_langgraph.flows import caring, noting, observing, recalling, writing
+from hindsight_langgraph.errors import Conflict, ModelError, StoreError
+from hindsight_langgraph.flows import (
+    caring,
+    consolidating,
+    examining,
+    forgetting,
+    hindsight,
+    learning,
+    moving,
+    noting,
+    observing,
+    recalling,
+    writing,
+)  # fmt: skip
+from hindsight_langgraph.flows.caring import Due
+from hindsight_langgraph.flows.reviewing import Applied, Review, apply_review
+from hindsight_langgraph.flows.telling import tell_outcome
+from hindsight_langgraph.graphs.consolidator import Consolidator
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
@@ -32,9 +56,12 @@ from hindsight_langgraph.working.task_memory import Fields, read_task, write_tas
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
     from langgraph.checkpoint.base import BaseCheckpointSaver
+    from langgraph.graph.state import CompiledStateGraph
 
     from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
     from hindsight_langgraph.store import HindsightStore
+
+logger = logging.getLogger("hindsight_langgraph")
 
 R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,13 +77,17 @@ class HindsightMemory:
     method has an awaiting twin with `a` before its name and the same parameters.
 
     A store or model that is down costs the memory, not the turn: `recall` comes back empty and marked as degraded, what is to be
-    remembered is kept for later, and one warning is logged per outage. With `on_error="raise"` the error is raised instead.
+    remembered is kept for later, and one warning is logged per outage. With `on_error="raise"` the error is raised instead. Calls that
+    no graph makes by itself (`read_task`, `units`, `forget`, …) always raise it.
     """
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._runtime = parts.runtime
         self._settings = parts.settings
+        self._consolidator = Consolidator(parts)
+        if self.config.consolidation.in_process:
+            self._runtime.idler.every(self.config.consolidation.tick_s, self.run_due)
 
     # --- making one ------------------------------------------------------------------------------------------------------
 
@@ -238,15 +269,22 @@ class HindsightMemory:
         """As `read_session`."""
         return await self._arun(self._read_session(scope, budget))
 
-    # --- outcomes --------------------------------------------------------------------------------------------------------
+    # --- hindsight -------------------------------------------------------------------------------------------------------
 
-    def outcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "") -> None:
-        """Say how the task in hand ended (SPEC E1)."""
-        self._run(self._outcome(scope, success, feedback))
+    def outcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "", error: str = "") -> None:
+        """Say how the task in hand ended (SPEC E1); what it was worth is judged in the background (SPEC E2).
 
-    async def aoutcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "") -> None:
+        Args:
+            scope: whose task.
+            success: whether the user's goal was reached; None for unknown, which judges nothing.
+            feedback: what the user said of it.
+            error: what went wrong, where that is known.
+        """
+        self._run(self._outcome(scope, success, feedback, error))
+
+    async def aoutcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "", error: str = "") -> None:
         """As `outcome`."""
-        await self._arun(self._outcome(scope, success, feedback))
+        await self._arun(self._outcome(scope, success, feedback, error))
 
     def trajectory(self, *, scope: Scope | str) -> Trajectory:
         """The steps of the task in hand, the memories it was given, and its outcome."""
@@ -256,33 +294,154 @@ class HindsightMemory:
         """As `trajectory`."""
         return await self._arun(read_trajectory(as_scope(scope)))
 
+    def annotate_due(self, *, limit: int = 10) -> list[AnnotationReport]:
+        """Judge finished tasks that still wait for it, of any user: what a crash or an outage left. Returns what was found."""
+        return self._run(hindsight.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+
+    async def aannotate_due(self, *, limit: int = 10) -> list[AnnotationReport]:
+        """As `annotate_due`."""
+        return await self._arun(hindsight.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+
+    def annotations(self, *, scope: Scope | str) -> list[AnnotationReport]:
+        """What hindsight found of the user's tasks, oldest first: roles, effects and importances with their reasons."""
+        return self._run(hindsight.read_reports(as_scope(scope)))
+
+    async def aannotations(self, *, scope: Scope | str) -> list[AnnotationReport]:
+        """As `annotations`."""
+        return await self._arun(hindsight.read_reports(as_scope(scope)))
+
+    def history(self, unit_id: str, *, scope: Scope | str) -> list[Event]:
+        """How outcomes moved a unit of the user, oldest first, each change with its reason (SPEC E5)."""
+        return self._run(moving.read_history(unit_id, scope=as_scope(scope)))
+
+    async def ahistory(self, unit_id: str, *, scope: Scope | str) -> list[Event]:
+        """As `history`."""
+        return await self._arun(moving.read_history(unit_id, scope=as_scope(scope)))
+
+    def undo(self, unit_id: str, event_id: str, *, scope: Scope | str) -> bool:
+        """Take one change of a unit's history back. Returns whether it was there and stood."""
+        return self._run(moving.undo(unit_id, event_id, scope=as_scope(scope)))
+
+    async def aundo(self, unit_id: str, event_id: str, *, scope: Scope | str) -> bool:
+        """As `undo`."""
+        return await self._arun(moving.undo(unit_id, event_id, scope=as_scope(scope)))
+
+    def training_set(self, *, scope: Scope | str, seed: int = 0) -> list[Example]:
+        """What recall can learn from the user's judged tasks: queries with what helped and what did not (SPEC E6)."""
+        return self._run(learning.training_set(as_scope(scope), seed=seed))
+
+    async def atraining_set(self, *, scope: Scope | str, seed: int = 0) -> list[Example]:
+        """As `training_set`."""
+        return await self._arun(learning.training_set(as_scope(scope), seed=seed))
+
     # --- keeping it in order ---------------------------------------------------------------------------------------------
 
-    def touch(self, *, scope: Scope | str) -> None:
-        """Note that the user was active: the idle pass is put off, and every twentieth call makes a light pass due (SPEC F1)."""
-        self._run(caring.touch(as_scope(scope), now=self.clock.now(), settings=self._settings))
+    def touch(self, *, scope: Scope | str, decisive: bool = False) -> None:
+        """Note that the user was active: the idle pass is put off, and every twentieth call makes a light pass due (SPEC F1).
 
-    async def atouch(self, *, scope: Scope | str) -> None:
+        Args:
+            scope: who was active.
+            decisive: something was decided that the memory should be put in order for at once.
+        """
+        who = as_scope(scope)
+        plan = caring.touch(who, now=self.clock.now(), settings=self._settings, decisive=decisive)
+        self._wake(who, self._run(plan))
+
+    async def atouch(self, *, scope: Scope | str, decisive: bool = False) -> None:
         """As `touch`."""
-        await self._arun(caring.touch(as_scope(scope), now=self.clock.now(), settings=self._settings))
+        who = as_scope(scope)
+        plan = caring.touch(who, now=self.clock.now(), settings=self._settings, decisive=decisive)
+        self._wake(who, await self._arun(plan))
 
-    def consolidate(self, *, scope: Scope | str, dry_run: bool = False) -> LightReport:
-        """Write what is pending, merge duplicates and link neighbours (SPEC F2). With `dry_run`, only say what would be done."""
-        return self._run(caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run))
+    def consolidate(
+        self,
+        *,
+        scope: Scope | str,
+        level: Level = "full",
+        passes: Sequence[str] | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ConsolidationReport:
+        """Put a user's memory in order: merge, link, supersede, sum up, promote, forget (SPEC F).
 
-    async def aconsolidate(self, *, scope: Scope | str, dry_run: bool = False) -> LightReport:
+        A run that was killed is finished first. Units that change during a run keep their change, and wait for the next one.
+
+        Args:
+            scope: whose memory.
+            level: "light" for duplicates and importance, "full" for every pass.
+            passes: only these passes, by name; see `changes.PassName`.
+            everything: look at all units, not only at those that changed since the last run.
+            dry_run: only say what would be done.
+
+        Raises:
+            ConfigError: there is no pass of such a name.
+            StoreError: a store did not answer; the next run goes on where this one stopped.
+        """
+        who = as_scope(scope)
+        if dry_run:
+            return self._run(self._rehearse(who, level, passes, everything=everything))
+        with tracing.stage("hindsight.consolidate", lambda: {"level": level}, scope=who) as run:
+            report = self._consolidator.consolidate(who, level=level, passes=passes, everything=everything)
+            run.end(lambda: {"report": report.lines()})
+        return report
+
+    async def aconsolidate(
+        self,
+        *,
+        scope: Scope | str,
+        level: Level = "full",
+        passes: Sequence[str] | None = None,
+        everything: bool = False,
+        dry_run: bool = False,
+    ) -> ConsolidationReport:
         """As `consolidate`."""
-        return await self._arun(
-            caring.consolidate(as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
-        )
+        who = as_scope(scope)
+        if dry_run:
+            return await self._arun(self._rehearse(who, level, passes, everything=everything))
+        with tracing.stage("hindsight.consolidate", lambda: {"level": level}, scope=who) as run:
+            report = await self._consolidator.aconsolidate(who, level=level, passes=passes, everything=everything)
+            run.end(lambda: {"report": report.lines()})
+        return report
 
-    def run_due(self, *, limit: int = 10) -> list[LightReport]:
-        """Consolidate the users whose idle time has come, at most `limit` of them."""
-        return self._run(caring.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+    def consolidation_graph(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """The graph that consolidates, without a checkpointer, for a server that brings its own (see `deploy/langgraph.json`)."""
+        return self._consolidator.graph(checkpointer=False)
 
-    async def arun_due(self, *, limit: int = 10) -> list[LightReport]:
+    def run_due(self, *, limit: int = 10) -> list[ConsolidationReport]:
+        """Consolidate the users whose time has come, at most `limit` of them; several processes may do so at once."""
+        reports: list[ConsolidationReport] = []
+        while len(reports) < limit and (due := self._run(self._claim())) is not None:
+            report: ConsolidationReport | None = None
+            try:
+                report = self._consolidator.consolidate(due.scope, level=due.level, passes=None, everything=False)
+                reports.append(report)
+            except (StoreError, ModelError, Conflict) as error:
+                self._put_off(due, error)
+            finally:
+                self._run(caring.settle_due(due, report, now=self.clock.now(), settings=self._settings))
+        return reports
+
+    async def arun_due(self, *, limit: int = 10) -> list[ConsolidationReport]:
         """As `run_due`."""
-        return await self._arun(caring.run_due(now=self.clock.now(), settings=self._settings, limit=limit))
+        reports: list[ConsolidationReport] = []
+        while len(reports) < limit and (due := await self._arun(self._claim())) is not None:
+            report: ConsolidationReport | None = None
+            try:
+                report = await self._consolidator.aconsolidate(due.scope, level=due.level, passes=None, everything=False)
+                reports.append(report)
+            except (StoreError, ModelError, Conflict) as error:
+                self._put_off(due, error)
+            finally:
+                await self._arun(caring.settle_due(due, report, now=self.clock.now(), settings=self._settings))
+        return reports
+
+    def count_due(self) -> int:
+        """How many users' time has come; one that a process works on is not counted."""
+        return self._run(caring.count_due(now=self.clock.now()))
+
+    async def acount_due(self) -> int:
+        """As `count_due`."""
+        return await self._arun(caring.count_due(now=self.clock.now()))
 
     def units(self, *, scope: Scope | str, statuses: Sequence[Status] | None = None, limit: int = 1_000) -> list[MemoryUnit]:
         """The user's own units, of the given statuses or of all."""
@@ -302,21 +461,54 @@ class HindsightMemory:
         """As `get`."""
         return await self._arun(ask(FetchUnits(where=Where(owners=as_scope(scope).readers, ids=tuple(ids)))))
 
-    def health(self, *, scope: Scope | str) -> caring.Health:
-        """Counts of what is stored, by region, status, tier and kind (SPEC F8)."""
-        return self._run(caring.health(as_scope(scope)))
+    def health(self, *, scope: Scope | str) -> Health:
+        """Figures of what is stored, and what to do (SPEC F8)."""
+        return self._run(examining.health(as_scope(scope), now=self.clock.now()))
 
-    async def ahealth(self, *, scope: Scope | str) -> caring.Health:
+    async def ahealth(self, *, scope: Scope | str) -> Health:
         """As `health`."""
-        return await self._arun(caring.health(as_scope(scope)))
+        return await self._arun(examining.health(as_scope(scope), now=self.clock.now()))
 
     def forget(self, ids: Sequence[str], *, scope: Scope | str) -> int:
-        """Delete the user's units by id, for good. Returns how many there were."""
-        return self._run(caring.forget(ids, scope=as_scope(scope), now=self.clock.now()))
+        """Delete the user's units by id for good, with what says the same and what was made of them. Returns how many there were."""
+        return self._run(forgetting.forget(ids, scope=as_scope(scope), now=self.clock.now(), settings=self._settings))
 
     async def aforget(self, ids: Sequence[str], *, scope: Scope | str) -> int:
         """As `forget`."""
-        return await self._arun(caring.forget(ids, scope=as_scope(scope), now=self.clock.now()))
+        return await self._arun(forgetting.forget(ids, scope=as_scope(scope), now=self.clock.now(), settings=self._settings))
+
+    def forget_that(self, words: str, *, scope: Scope | str) -> int:
+        """Forget what the user asks to have forgotten: "forget what I told you about my phone", "forget that" (SPEC F7).
+
+        Returns:
+            How many memories that were; 0 where nothing is known of it.
+
+        Raises:
+            CallError: the words ask to forget nothing.
+        """
+        return self._run(forgetting.forget_that(words, scope=as_scope(scope), now=self.clock.now(), settings=self._settings))
+
+    async def aforget_that(self, words: str, *, scope: Scope | str) -> int:
+        """As `forget_that`."""
+        return await self._arun(
+            forgetting.forget_that(words, scope=as_scope(scope), now=self.clock.now(), settings=self._settings)
+        )
+
+    def bring_back(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """Bring archived units back from cold storage (SPEC F7). Returns how many there were."""
+        return self._run(restore(ids, scope=as_scope(scope), now=self.clock.now()))
+
+    async def abring_back(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """As `bring_back`."""
+        return await self._arun(restore(ids, scope=as_scope(scope), now=self.clock.now()))
+
+    def archived(self, *, scope: Scope | str, limit: int = 1_000) -> list[MemoryUnit]:
+        """The user's units in cold storage."""
+        return self._run(caring.list_units(as_scope(scope), statuses=None, limit=limit, collection="cold"))
+
+    async def aarchived(self, *, scope: Scope | str, limit: int = 1_000) -> list[MemoryUnit]:
+        """As `archived`."""
+        return await self._arun(caring.list_units(as_scope(scope), statuses=None, limit=limit, collection="cold"))
 
     def erase(self, *, scope: Scope | str) -> caring.Erased:
         """Remove everything of a user from both stores, and say what it was (SPEC G8)."""
@@ -423,18 +615,37 @@ class HindsightMemory:
         """`memory_search`, `memory_write` and `memory_forget` for a model; the user is read from the run."""
         from hindsight_langgraph.tools import memory_tools
 
-        return memory_tools(self, note=self._write_note, anote=self._awrite_note)
+        return memory_tools(self, note=self.note, anote=self.anote)
 
-    def _write_note(self, text: str, *, name: str, scope: Scope) -> WriteReport:
+    def note(self, text: str, *, scope: Scope, name: str = "") -> WriteReport:
+        """Keep one note whatever the gate says of it: what an agent, or its user, chose to keep.
+
+        Args:
+            text: one self-contained statement from the user's point of view.
+            scope: whose memory.
+            name: the same for a call that is repeated; blank names it by its text.
+        """
         return self._run(self._noting(text, name, scope))
 
-    async def _awrite_note(self, text: str, *, name: str, scope: Scope) -> WriteReport:
+    async def anote(self, text: str, *, scope: Scope, name: str = "") -> WriteReport:
+        """As `note`."""
         return await self._arun(self._noting(text, name, scope))
 
     def _noting(self, text: str, name: str, scope: Scope) -> Plan[WriteReport]:
         now = self.clock.now()
         (turn,) = self._turns([{"role": "user", "content": text, "id": f"note:{scope.session_id}:{name}" if name else ""}], now)
         return noting.note(turn, scope=scope, now=now, settings=self._settings)
+
+    def review(self, review: Review, *, dry_run: bool = False) -> Applied:
+        """Take in what a person said of one answer: what it rested on gains or loses, a corrected answer becomes a memory.
+
+        Taking the same review in again changes nothing more. With `dry_run`, only say what would be done.
+        """
+        return self._run(apply_review(review, now=self.clock.now(), settings=self._settings, dry_run=dry_run))
+
+    async def areview(self, review: Review, *, dry_run: bool = False) -> Applied:
+        """As `review`."""
+        return await self._arun(apply_review(review, now=self.clock.now(), settings=self._settings, dry_run=dry_run))
 
     def _note(self, seen: Observation) -> None:
         scope = scope_from_settings(seen.configurable)
@@ -443,8 +654,11 @@ class HindsightMemory:
         now = self.clock.now()
 
         def plan() -> Plan[None]:
-            turns = self._turns(seen.messages, now)
-            return observing.note(turns, seen.changed, seen.errors, name=seen.id, scope=scope, now=now, settings=self._settings)
+            turns = self._turns(seen.messages, now, earlier=_messages_in(seen.changed.values()))
+            return observing.note(
+                turns, seen.changed, seen.errors, name=seen.id, run_id=seen.run_id, branch=seen.ns, scope=scope, now=now,
+                settings=self._settings,
+            )  # fmt: skip
 
         self._run(ask(Later(owner=scope.owner, plan=plan)))
 
@@ -478,17 +692,31 @@ class HindsightMemory:
     async def _arun(self, plan: Plan[R]) -> R:
         return await adrive(plan, self._runtime.aanswer)
 
-    def _turns(self, messages: Iterable[Any], at: datetime | None) -> list[Turn]:
+    def _turns(self, messages: Iterable[Any], at: datetime | None, *, earlier: Iterable[Any] = ()) -> list[Turn]:
         """Turns without their secrets: nothing behind this line sees one."""
         redact = self._settings.writing.redactor
-        turns = read_turns(messages, at=at)
-        return [turn.model_copy(update={"text": redact(turn.text)[0]}) for turn in turns]
+        turns = read_turns(messages, at=at, earlier=earlier)
+        return [
+            turn.model_copy(
+                update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""}
+            )
+            for turn in turns
+        ]
 
     def _remember(
         self, messages: Iterable[Any], scope: Scope | str, at: datetime | None, *, dry_run: bool
     ) -> Plan[list[WriteReport]]:
         turns = self._turns(messages, at)
-        return writing.remember(turns, scope=as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+        plan = writing.remember(turns, scope=as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
+        if dry_run:
+            return plan
+        return tracing.staged(
+            "hindsight.remember",
+            lambda _: plan,
+            inputs=lambda: tracing.turns_shown(turns),
+            outputs=tracing.reports_shown,
+            scope=as_scope(scope),
+        )
 
     def _annotate(
         self, messages: Iterable[Any], scope: Scope | str, recollection: Recollection | None, at: datetime | None
@@ -496,10 +724,41 @@ class HindsightMemory:
         now = self.clock.now()
         turns = self._turns(messages, at or now)
         recalled = [unit.id for unit in recollection.units] if recollection else []
-        return writing.annotate(turns, recalled=recalled, scope=as_scope(scope), now=now, settings=self._settings)
+        asked = recollection.query.text if recollection else ""
+        plan = writing.annotate(turns, recalled=recalled, asked=asked, scope=as_scope(scope), now=now, settings=self._settings)
+        return tracing.staged(
+            "hindsight.annotate",
+            lambda _: plan,
+            inputs=lambda: {**tracing.turns_shown(turns), "recalled": recalled},
+            outputs=lambda _: {"taken_in": len(turns)},
+            scope=as_scope(scope),
+        )
 
     def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
-        return ask(Settle(owner=None if scope is None else as_scope(scope).owner, timeout_s=timeout_s))
+        if scope is None:
+            return ask(Settle(owner=None, timeout_s=timeout_s, idle=True))
+        return hindsight.settle(as_scope(scope), timeout_s=timeout_s)
+
+    def _wake(self, scope: Scope, due: bool) -> None:
+        """Have what is due run now, off the answer's path, where this process runs consolidation at all."""
+        if due and self.config.consolidation.in_process:
+            self._runtime.idler.submit(scope.owner, self.run_due)
+
+    def _claim(self) -> Plan[Due | None]:
+        return caring.claim_due(now=self.clock.now(), settings=self._settings)
+
+    def _put_off(self, due: Due, error: Exception) -> None:
+        if self._settings.strict:
+            raise error
+        logger.warning("the %s pass over %s stopped and is tried again later: %s", due.level, due.scope.owner, error)
+
+    def _rehearse(
+        self, scope: Scope, level: Level, passes: Sequence[str] | None, *, everything: bool
+    ) -> Plan[ConsolidationReport]:
+        run = yield from consolidating.start(
+            scope, level=level, now=self.clock.now(), settings=self._settings, passes=passes, everything=everything
+        )
+        return (yield from consolidating.rehearse(run, settings=self._settings))
 
     def _recall(
         self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
@@ -507,13 +766,22 @@ class HindsightMemory:
         redact = self._settings.writing.redactor
         asked = Query(text=query) if isinstance(query, str) else query
         clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(asked, name))}
-        return recalling.recall(
-            asked.model_copy(update=clean),
+        query = asked.model_copy(update=clean)
+        return tracing.staged(
+            tracing.RECALL_RUN,
+            lambda run: recalling.recall(
+                query,
+                scope=as_scope(scope),
+                now=self.clock.now(),
+                as_of=as_of,
+                visible=frozenset(visible),
+                settings=self._settings,
+                run=run,
+            ),
+            inputs=lambda: tracing.query_shown(query),
+            outputs=tracing.recollection_shown,
             scope=as_scope(scope),
-            now=self.clock.now(),
-            as_of=as_of,
-            visible=frozenset(visible),
-            settings=self._settings,
+            kind="retriever",
         )
 
     def _write_task(self, fields: Mapping[str, JsonValue], scope: Scope | str, duration_s: float | None) -> Plan[None]:
@@ -522,9 +790,18 @@ class HindsightMemory:
     def _read_session(self, scope: Scope | str, budget: int | None) -> Plan[list[Turn]]:
         return read_session(as_scope(scope), counter=self._settings.counter, config=self.config.working, budget=budget)
 
-    def _outcome(self, scope: Scope | str, success: bool | None, feedback: str) -> Plan[None]:
-        redact = self._settings.writing.redactor
-        return record_outcome(as_scope(scope), Outcome(at=self.clock.now(), success=success, feedback=redact(feedback)[0]))
+    def _outcome(self, scope: Scope | str, success: bool | None, feedback: str, error: str) -> Plan[None]:
+        redact, now = self._settings.writing.redactor, self.clock.now()
+        outcome = Outcome(at=now, success=success, feedback=redact(feedback)[0], error=redact(error)[0])
+        if tracing.enabled():
+            yield from tell_outcome(as_scope(scope), success=success, comment=outcome.feedback)
+        yield from hindsight.close_task(as_scope(scope), outcome, now=now, settings=self._settings)
+
+
+def _messages_in(values: Iterable[Any]) -> list[BaseMessage]:
+    """The messages in lists of a graph's state."""
+    lists: list[list[Any]] = [value for value in values if isinstance(value, list)]
+    return [message for held in lists for message in held if isinstance(message, BaseMessage)]
 
 
 def as_scope(scope: Scope | str) -> Scope:

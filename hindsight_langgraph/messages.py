@@ -11,9 +11,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+import orjson
 from langchain_core.messages import HumanMessage
 
 from hindsight_langgraph.errors import CallError
@@ -32,7 +34,7 @@ _ROLES: Final = {
     "humanmessagechunk": Role.USER, "tool": Role.TOOL, "function": Role.TOOL, "system": Role.SYSTEM, "developer": Role.SYSTEM,
 }  # fmt: skip
 _MOMENTS: Final = ("created_at", "timestamp", "sent_at")
-_READ: Final = ("type", "role", "content", "id", "name", "status", "additional_kwargs", "response_metadata", *_MOMENTS)
+_READ: Final = ("type", "role", "content", "id", "name", "status", "additional_kwargs", "response_metadata", "tool_calls", "tool_call_id", *_MOMENTS)
 _NO_ATTACHMENT: Final = frozenset({"tool_use", "tool_call", "reasoning", "thinking", "text"})
 Fields = Mapping[str, Any]
 """What a message or a part of its content says, by name."""
@@ -41,23 +43,29 @@ _DATA_URI = re.compile(
 )
 
 
-def read_turns(messages: Iterable[Any], *, at: datetime | None = None) -> list[Turn]:
+def read_turns(messages: Iterable[Any], *, at: datetime | None = None, earlier: Iterable[Any] = ()) -> list[Turn]:
     """Turns of a conversation, in order; messages without any text or attachment are left out.
 
     Args:
         messages: LangChain messages, dicts with `role` and `content`, (role, text) pairs, or turns.
         at: when the messages that carry no time of their own were said, each a microsecond after the one before it, so that they
             keep their order; None leaves their moment unknown.
+        earlier: messages before these, which may have called the tools whose answers are among them.
 
     Raises:
         CallError: something is not a message; says which and what was expected.
     """
     turns: list[Turn] = []
+    calls: dict[str, _Call] = {}
+    for message in earlier:
+        if not isinstance(message, Turn):
+            fields = _fields(message, 0)
+            calls |= _calls_of(fields.get("tool_calls"), str(fields.get("id") or ""))
     for place, message in enumerate(messages):
         turn = (
             message
             if isinstance(message, Turn)
-            else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "")
+            else _read(message, place, at and at + timedelta(microseconds=place), turns[-1].id if turns else "", calls)
         )
         if turn is not None and not _is_ours(turn) and (turn.text.strip() or turn.attachments):
             turns.append(turn)
@@ -68,7 +76,16 @@ def _is_ours(turn: Turn) -> bool:
     return turn.id == RECOLLECTION_ID or (turn.role is Role.TOOL and turn.tool in MEMORY_TOOLS)
 
 
-def _read(message: Any, place: int, at: datetime | None, before: str) -> Turn | None:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A tool call that a message asked for."""
+
+    name: str
+    arguments: str
+    asked_in: str
+
+
+def _read(message: Any, place: int, at: datetime | None, before: str, calls: dict[str, _Call]) -> Turn | None:
     fields = _fields(message, place)
     if _is_summary(fields):
         return None
@@ -79,13 +96,20 @@ def _read(message: Any, place: int, at: datetime | None, before: str) -> Turn | 
             return None
         raise CallError(f"message {place} has the role {name!r}; expected one of {', '.join(sorted(_ROLES))}")
     text, attachments = _read_content(fields.get("content"))
+    given = str(fields.get("id") or "") or _derived_id(before, place, role, text)
+    asked = _calls_of(fields.get("tool_calls"), given) if role is Role.ASSISTANT else {}
+    calls.update(asked)
+    answered = calls.get(str(fields.get("tool_call_id"))) if role is Role.TOOL else None
     return Turn(
-        id=str(fields.get("id") or "") or _derived_id(before, place, role, text),
+        id=given,
         role=role,
         text=text,
         at=_moment(fields.get("additional_kwargs"), fields.get("response_metadata"), fields) or at,
         speaker=fields.get("name") if role is Role.USER else None,
-        tool=fields.get("name") if role is Role.TOOL else None,
+        tool=(fields.get("name") or (answered.name if answered else None)) if role is Role.TOOL else None,
+        arguments=answered.arguments if answered else "",
+        group=answered.asked_in if answered else "",
+        calls=tuple(call.name for call in asked.values()),
         error=fields.get("status") == "error",
         attachments=attachments,
     )
@@ -106,6 +130,28 @@ def _fields(message: Any, place: int) -> Fields:
     raise CallError(
         f"message {place} is a {type(message).__name__}; expected a LangChain message, a dict with role and content, or a Turn"
     )
+
+
+def _calls_of(calls: Any, asked_in: str) -> dict[str, _Call]:
+    """The tool calls of a message by their ids, in LangChain's form or in OpenAI's."""
+    found: dict[str, _Call] = {}
+    for call in calls if isinstance(calls, Sequence) and not isinstance(calls, str) else ():
+        if not isinstance(call, Mapping):
+            continue
+        inner = call.get("function")
+        if isinstance(inner, Mapping):
+            name, arguments = inner.get("name"), inner.get("arguments")
+        else:
+            name, arguments = call.get("name"), call.get("args")
+        found[str(call.get("id"))] = _Call(str(name or "tool"), arguments if isinstance(arguments, str) else _json(arguments), asked_in)
+    return found
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        return str(value)
 
 
 def _derived_id(before: str, place: int, role: Role, text: str) -> str:

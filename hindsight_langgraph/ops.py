@@ -428,6 +428,8 @@ class Later(BackgroundOp[None]):
 
     owner: str
     plan: Callable[[], Plan[object]]
+    slow: bool = False
+    """True for work that may take seconds; it runs apart, so that no write waits behind it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -436,6 +438,8 @@ class Settle(BackgroundOp[bool]):
 
     owner: str | None
     timeout_s: float
+    idle: bool = False
+    """Wait for consolidation too, which no answer waits for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -254,6 +254,12 @@ class Turn(Record):
     tool: str | None = None
     error: bool = False
     """True for a tool message that reports a failure."""
+    arguments: str = ""
+    """What the tool was called with, as JSON."""
+    group: str = ""
+    """For a tool message the id of the message that called the tool; calls of one group ran in parallel."""
+    calls: tuple[str, ...] = ()
+    """Names of the tools that the message calls."""
     attachments: tuple[Attachment, ...] = ()
 
 

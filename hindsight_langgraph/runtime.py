@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hindsight_langgraph.backlog import Backlog
-from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreUnavailable
+from hindsight_langgraph.errors import CallError, ModelUnavailable, StoreAuthError, StoreClosed, StoreLocked, StoreUnavailable
 from hindsight_langgraph.ops import (
     BackgroundOp,
     Complete,
@@ -29,11 +29,12 @@ from hindsight_langgraph.ops import (
 )
 from hindsight_langgraph.plan import Op, Plan, drive
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, WorkingStore
+from hindsight_langgraph.tracing import carried
 from hindsight_langgraph.writer import Writer
 
 logger = logging.getLogger("hindsight_langgraph")
 
-DOWN: Final = (StoreUnavailable, StoreAuthError, ModelUnavailable)
+DOWN: Final = (StoreUnavailable, StoreAuthError, StoreLocked, ModelUnavailable)
 """Errors that say the port itself is not serving, as opposed to a request that it refused."""
 
 
@@ -109,7 +110,11 @@ class Runtime:
         self.clock = clock
         self.closed = False
         self._warned_of_stale = False
-        self.writer = Writer()
+        self.writer = Writer(name="hindsight-writer")
+        self.annotator = Writer(name="hindsight-annotator")
+        """Runs what may take seconds, such as asking a chat model for its judgement."""
+        self.idler = Writer(name="hindsight-idle")
+        """Consolidates; apart from the writer, which recalls wait for."""
         self.backlog = Backlog()
         self.listeners: list[Callable[[object], None]] = []
         self.outages = {
@@ -120,7 +125,7 @@ class Runtime:
     def answer(self, op: Op[Any]) -> Any:
         """Answer one request, blocking."""
         if isinstance(op, BackgroundOp):
-            return self.writer.settle(op.owner, op.timeout_s) if isinstance(op, Settle) else self._in_process(op)
+            return self._settle(op) if isinstance(op, Settle) else self._in_process(op)
         outage = self._admit(op)
         try:
             reply = self._call(op)
@@ -133,7 +138,7 @@ class Runtime:
     async def aanswer(self, op: Op[Any]) -> Any:
         """Answer one request on the running loop."""
         if isinstance(op, BackgroundOp):
-            return await self.writer.asettle(op.owner, op.timeout_s) if isinstance(op, Settle) else self._in_process(op)
+            return await self._asettle(op) if isinstance(op, Settle) else self._in_process(op)
         outage = self._admit(op)
         try:
             reply = await self._acall(op)
@@ -143,10 +148,22 @@ class Runtime:
         outage.answered()
         return reply
 
+    def _settle(self, op: Settle) -> bool:
+        # writes first: one that ends may hand a task on to be judged
+        workers = (self.writer, self.annotator, *([self.idler] if op.idle else []))
+        return all(worker.settle(op.owner, op.timeout_s) for worker in workers)
+
+    async def _asettle(self, op: Settle) -> bool:
+        for worker in (self.writer, self.annotator, *([self.idler] if op.idle else [])):
+            if not await worker.asettle(op.owner, op.timeout_s):
+                return False
+        return True
+
     def _in_process(self, op: BackgroundOp[Any]) -> Any:
         match op:
-            case Later(owner=owner, plan=plan):
-                return self.writer.submit(owner, lambda: self._in_background(plan))
+            case Later(owner=owner, plan=plan, slow=slow):
+                worker = self.annotator if slow else self.writer
+                return worker.submit(owner, carried(lambda: self._in_background(plan)))
             case Keep(scope=scope, turns=turns):
                 return self.backlog.keep(scope, turns)
             case TakeKept(owner=owner):
@@ -157,6 +174,11 @@ class Runtime:
                 return self._stale_embeddings()
             case _:
                 raise CallError(f"no port answers {type(op).__name__}")
+
+    def close_background(self, timeout_s: float) -> None:
+        """Do what is queued within the timeout, then end the threads; what is left is pending in the working store."""
+        for worker in (self.writer, self.annotator, self.idler):
+            worker.close(timeout_s)
 
     def _in_background(self, plan: Callable[[], Plan[object]]) -> None:
         try:

@@ -20,9 +20,12 @@ Job = Callable[[], Any]
 
 
 class Writer:
-    """Runs jobs in order on one daemon thread."""
+    """Runs jobs in order on one daemon thread; one of them may come back at an interval."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, name: str) -> None:
+        self._name = name
+        self._tick: Job | None = None
+        self._every_s: float | None = None
         self._jobs: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
         self._open: dict[str, set[Future[Any]]] = {}
         self._lock = threading.Lock()
@@ -33,11 +36,15 @@ class Writer:
         future: Future[Any] = Future()
         with self._lock:
             self._open.setdefault(owner, set()).add(future)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="hindsight-writer", daemon=True)
-                self._thread.start()
+            self._start()
         future.add_done_callback(lambda done: self._forget(owner, done))
         self._jobs.put((job, future))
+
+    def every(self, seconds: float, job: Job) -> None:
+        """Run `job` each time that nothing was to do for so many seconds, from now until the end; its errors are logged."""
+        with self._lock:
+            self._tick, self._every_s = job, seconds
+            self._start()
 
     def settle(self, owner: str | None, timeout_s: float) -> bool:
         """Wait until the jobs of one owner (of all, for None) are done. Returns whether they are."""
@@ -60,6 +67,11 @@ class Writer:
             thread.join(timeout_s if done else 0.0)
         return done
 
+    def _start(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+            self._thread.start()
+
     def _futures(self, owner: str | None) -> list[Future[Any]]:
         with self._lock:
             sets = list(self._open.values()) if owner is None else [self._open.get(owner, set())]
@@ -74,10 +86,22 @@ class Writer:
                     del self._open[owner]
 
     def _work(self) -> None:
-        while (entry := self._jobs.get()) is not None:
-            job, future = entry
+        while True:
             try:
-                future.set_result(job())
-            except Exception as error:  # noqa: BLE001 - the thread must outlive any one job
-                logger.warning("background work failed; what it was to write stays pending: %s", error)
-                future.set_result(None)
+                entry = self._jobs.get(timeout=self._every_s)
+            except queue.Empty:
+                if self._tick is not None:
+                    self._do(self._tick)
+                continue
+            if entry is None:
+                return
+            job, future = entry
+            future.set_result(self._do(job))
+
+    @staticmethod
+    def _do(job: Job) -> Any:
+        try:
+            return job()
+        except Exception as error:  # noqa: BLE001 - the thread must outlive any one job
+            logger.warning("background work failed; what it was to write stays pending: %s", error)
+            return None

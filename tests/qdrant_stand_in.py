@@ -174,7 +174,7 @@ class _Requests(BaseHTTPRequestHandler):
     server: StandIn
     statuses: ClassVar[dict[str, int]] = {"not found": 404, "already exists": 409}
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class names it)
+    def log_message(self, format: str, *args: object) -> None:
         """Nothing: the tests read `requests`."""
 
     def _serve(self) -> None:

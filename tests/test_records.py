@@ -15,7 +15,18 @@ from hindsight_langgraph.codec import UNIT_VERSION, decode_turn, decode_unit, en
 from hindsight_langgraph.errors import MissingUser, StoreCorrupt
 from hindsight_langgraph.ops import Where
 from hindsight_langgraph.records import (
-    Kind, MemoryUnit, Precision, Region, Role, Scope, SparseVector, TimeAnchor, Triple, Turn, shared_owner, user_owner,
+    Kind,
+    MemoryUnit,
+    Precision,
+    Region,
+    Role,
+    Scope,
+    SparseVector,
+    TimeAnchor,
+    Triple,
+    Turn,
+    shared_owner,
+    user_owner,
 )  # fmt: skip
 
 NOW = datetime(2025, 3, 10, 9, tzinfo=UTC)

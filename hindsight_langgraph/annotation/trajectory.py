@@ -7,6 +7,7 @@ is the annotation's business; recording one costs an append.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -28,6 +29,9 @@ class StepKind(StrEnum):
     """What a step was."""
 
     GOAL = "goal"
+    """What the user said: the request, later answers, corrections."""
+    PLAN = "plan"
+    """A decision: what the agent said as it called tools."""
     MESSAGE = "message"
     TOOL = "tool"
     RECALL = "recall"
@@ -43,7 +47,19 @@ class Step(Record):
     content: str = ""
     """What was said, or what the tool answered, shortened."""
     tool: str | None = None
+    arguments: str = ""
+    """What the tool was called with, as JSON, shortened."""
     error: bool = False
+    cancelled: bool = False
+    """The call was given up before it answered."""
+    took_s: float | None = None
+    """How long it took, in seconds, where the graph says so."""
+    run_id: str | None = None
+    """The run of the graph that it was part of."""
+    branch: str = ""
+    """Which subgraph it ran in; blank for the root graph."""
+    group: str = ""
+    """The message that asked for it: calls of one group ran in parallel."""
     unit_ids: tuple[str, ...] = ()
     """Memories that were recalled in this step."""
 
@@ -54,6 +70,11 @@ class Outcome(Record):
     at: AwareDatetime
     success: bool | None = None
     feedback: str = ""
+    """What the user said of it."""
+    error: str = ""
+    """What went wrong, where that is known."""
+    read: bool = False
+    """True when it was read from the conversation, False when it was told."""
 
 
 class Trajectory(Record):
@@ -63,10 +84,11 @@ class Trajectory(Record):
     outcome: Outcome | None = None
 
 
+_CANCELLED: Final = re.compile(r"\bcancell?ed\b|\baborted\b|\binterrupted\b|已取消|被取消|中断", re.IGNORECASE)
 _ENTRY: TypeAdapter[Step | Outcome] = TypeAdapter(Step | Outcome)
 
 
-def steps_of(turns: Sequence[Turn], *, now: datetime, limit: int) -> list[Step]:
+def steps_of(turns: Sequence[Turn], *, now: datetime, limit: int, run_id: str | None = None, branch: str = "") -> list[Step]:
     """The steps that turns stand for, each text shortened to `limit` characters."""
     return [
         Step(
@@ -77,7 +99,12 @@ def steps_of(turns: Sequence[Turn], *, now: datetime, limit: int) -> list[Step]:
             if len(turn.text) <= limit
             else f"{turn.text[:limit]} [{len(turn.text) - limit} characters left out]",
             tool=turn.tool,
+            arguments=turn.arguments if len(turn.arguments) <= limit else turn.arguments[:limit],
             error=turn.error,
+            cancelled=turn.error and bool(_CANCELLED.search(turn.text)),
+            group=turn.group,
+            run_id=run_id,
+            branch=branch,
         )
         for turn in turns
         if turn.role is not Role.SYSTEM
@@ -87,7 +114,9 @@ def steps_of(turns: Sequence[Turn], *, now: datetime, limit: int) -> list[Step]:
 def _kind_of(turn: Turn) -> StepKind:
     if turn.role is Role.USER:
         return StepKind.GOAL
-    return StepKind.TOOL if turn.role is Role.TOOL else StepKind.MESSAGE
+    if turn.role is Role.TOOL:
+        return StepKind.TOOL
+    return StepKind.PLAN if turn.calls else StepKind.MESSAGE
 
 
 def record_steps(scope: Scope, steps: Sequence[Step]) -> Plan[int]:
@@ -107,16 +136,20 @@ def record_outcome(scope: Scope, outcome: Outcome) -> Plan[None]:
 
 def read_trajectory(scope: Scope) -> Plan[Trajectory]:
     """The task as it was recorded, oldest step first."""
+    records = yield from read_records(scope)
+    outcomes = [record for record in records if isinstance(record, Outcome)]
+    return Trajectory(
+        steps=tuple(record for record in records if isinstance(record, Step)), outcome=outcomes[-1] if outcomes else None
+    )
+
+
+def read_records(scope: Scope) -> Plan[list[Step | Outcome]]:
+    """Steps and outcomes as they were recorded, oldest first."""
     entries = yield from ask(ReadLog(key=keys.trajectory(scope), oldest_first=True))
-    steps: list[Step] = []
-    outcome: Outcome | None = None
+    records: list[Step | Outcome] = []
     for entry in entries:
         try:
-            record = _ENTRY.validate_json(entry.body)
+            records.append(_ENTRY.validate_json(entry.body))
         except ValidationError as error:
             raise StoreCorrupt(f"a step of task {scope.task!r} cannot be read: {error}") from error
-        if isinstance(record, Step):
-            steps.append(record)
-        else:
-            outcome = record
-    return Trajectory(steps=tuple(steps), outcome=outcome)
+    return records

@@ -1,111 +1,142 @@
-"""Finds units that say the same thing, and says what to do about them (SPEC F2).
+"""Finds units that say the same thing in other words, or that merely belong together (SPEC F2).
 
-Pure: from units to changes. Two units merge when they live in one region, were said of the same things (equal numbers, names and
-polarity), and their embeddings all but agree; they are linked when they are merely close.
+Two units merge when they live in one region, nothing that an embedding overlooks keeps them apart (numbers, names, polarity, codes),
+and their embeddings all but agree; a text that says of itself that it only repeats needs less. They are linked when they are merely
+close. Closeness alone never retires anything: both units of a merge live on in the one that is kept.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import combinations
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
 
 from hindsight_langgraph.config import ConsolidationConfig
-from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit, Record, Status
-from hindsight_langgraph.similarity import similarity
+from hindsight_langgraph.consolidation.changes import Link, Merge
+from hindsight_langgraph.consolidation.made import is_made
+from hindsight_langgraph.consolidation.naming import attribute_keys, subject_keys
+from hindsight_langgraph.consolidation.repeats import repeats
+from hindsight_langgraph.consolidation.values import Likeness, compare_values, read_value
+from hindsight_langgraph.encoding.cues import cues
+from hindsight_langgraph.encoding.identity import same_text
+from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
+from hindsight_langgraph.encoding.updates import is_restated, stand_side_by_side
+from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit, Status
+from hindsight_langgraph.similarity import COSINE_FLOORS, similarity
 
+_NEAR_BEST: Final = 0.08
+"""A repeat is of the closest earlier unit, or of one about as close."""
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
-class Merge(Record):
-    """`gone` says what `kept` says; `merged` is what `kept` becomes."""
+def find_duplicates(
+    units: Sequence[IndexedUnit], *, space: EmbeddingSpace, config: ConsolidationConfig, about: Iterable[str] | None = None
+) -> list[Merge | Link]:
+    """Merges and links among active units of one owner; each unit takes part in at most one merge a pass.
 
-    kept: str
-    gone: str
-    merged: MemoryUnit
-    cosine: float
-
-
-class Link(Record):
-    """Two units that belong together."""
-
-    first: str
-    second: str
-    cosine: float
-
-
-class DuplicatePlan(Record):
-    """What the pass would change, before anything is written."""
-
-    merges: tuple[Merge, ...] = ()
-    links: tuple[Link, ...] = ()
-
-    def lines(self) -> list[str]:
-        """The changes, one readable line each."""
-        merged = [f"merge  {merge.cosine:.2f}  {merge.merged.content}" for merge in self.merges]
-        return merged + [f"link   {link.cosine:.2f}  {link.first[:8]} – {link.second[:8]}" for link in self.links]
-
-
-def find_duplicates(units: Sequence[IndexedUnit], *, space: EmbeddingSpace, config: ConsolidationConfig) -> DuplicatePlan:
-    """Merges and links among active units of one owner; each unit takes part in at most one merge a pass."""
-    able = [u for u in units if u.dense is not None and u.unit.status is Status.ACTIVE and not u.unit.raw]
+    Args:
+        units: the units to compare, with their embeddings.
+        space: what the embeddings come from.
+        config: thresholds, on the scale of `similarity.similarity`.
+        about: only pairs with one of these ids; None compares all with all.
+    """
+    able = [item for item in units if _able(item)]
     if len(able) < 2:
-        return DuplicatePlan()
-    matrix = np.asarray([u.dense for u in able], dtype=np.float32)
-    cosines = matrix @ matrix.T
-    merges: list[Merge] = []
-    links: list[Link] = []
+        return []
+    wanted = None if about is None else set(about)
+    merges: list[Merge | Link] = []
+    links: list[Merge | Link] = []
     taken: set[str] = set()
-    close = sorted(
-        ((similarity(float(cosines[i, j]), space), i, j) for i, j in combinations(range(len(able)), 2)),
-        key=lambda pair: -pair[0],
-    )
-    for cosine, i, j in close:
-        if cosine < config.link_cosine:
-            break
-        one, other = able[i].unit, able[j].unit
-        if one.region is not other.region:
-            continue
-        if cosine >= config.merge_cosine and says_the_same(one, other):
-            if one.id not in taken and other.id not in taken:
+    closest: dict[str, float] = {}
+    for closeness, one, other in _close_pairs(able, wanted, space=space, least=min(config.link_cosine, config.repeat_cosine)):
+        older, newer = sorted((one, other), key=lambda unit: (unit.moment, unit.id))
+        best = closest.setdefault(newer.id, closeness)
+        same = closeness >= config.merge_cosine and says_the_same(older, newer)
+        again = closeness >= max(config.repeat_cosine, best - _NEAR_BEST) and _may_repeat(older, newer)
+        if same or again:
+            if not {one.id, other.id} & taken:
                 taken |= {one.id, other.id}
-                kept, gone = sorted((one, other), key=lambda unit: (unit.moment, unit.id))
-                merges.append(Merge(kept=kept.id, gone=gone.id, merged=merge(kept, gone), cosine=min(1.0, cosine)))
-        elif other.id not in one.related:
-            links.append(Link(first=one.id, second=other.id, cosine=min(1.0, cosine)))
-    return DuplicatePlan(merges=tuple(merges), links=tuple(link for link in links if not {link.first, link.second} & taken))
+                reason = f"{'says the same' if same else 'says it again'}, {closeness:.2f}"
+                merges.append(
+                    Merge(kept=older.id, gone=newer.id, kept_text=older.content, gone_text=newer.content, reason=reason)
+                )
+        elif closeness >= config.link_cosine and other.id not in one.related:
+            links.append(Link(first=one.id, second=other.id, reason=f"close, {closeness:.2f}"))
+    return merges + [link for link in links if not set(link.ids) & taken]
 
 
-def says_the_same(one: MemoryUnit, other: MemoryUnit) -> bool:
-    """Whether nothing that an embedding overlooks keeps two close units apart: numbers, names, polarity, kind."""
-    if one.kind is not other.kind or set(_NUMBER.findall(one.content)) != set(_NUMBER.findall(other.content)):
+def says_the_same(older: MemoryUnit, newer: MemoryUnit) -> bool:
+    """Whether nothing that an embedding overlooks keeps two close units apart: numbers, names, polarity, statement."""
+    if same_text(older.content) == same_text(newer.content):
+        return True
+    if older.triple and newer.triple:
+        return _same_statement(older, newer)
+    if older.kind is not newer.kind or same_text(older.content) in same_text(newer.content):
+        return False  # the newer one says more, such as a choice among what the older one offered
+    if set(_NUMBER.findall(older.content)) != set(_NUMBER.findall(newer.content)) or set(older.entities) != set(newer.entities):
         return False
-    if set(one.entities) != set(other.entities):
+    return not stand_side_by_side(newer, older) and _same_polarity(older, newer)
+
+
+def _may_repeat(older: MemoryUnit, newer: MemoryUnit) -> bool:
+    """Whether the newer one says the older again, by its own words, and no triple speaks against it."""
+    if older.triple and newer.triple and not _same_statement(older, newer):
         return False
-    if one.triple and other.triple:
-        return (one.triple.value.casefold(), one.triple.negated) == (other.triple.value.casefold(), other.triple.negated)
-    return True
+    return older.speaker is newer.speaker and repeats(newer, older)
 
 
-def merge(kept: MemoryUnit, gone: MemoryUnit) -> MemoryUnit:
-    """The earlier unit with the newest time, the highest importance, the union of links, the sum of counts (SPEC F2)."""
-    related = dict.fromkeys((*kept.related, *gone.related))
-    newest = max(kept, gone, key=lambda unit: unit.moment)
-    return kept.model_copy(
-        update={
-            "said_at": newest.said_at,
-            "sources": tuple(dict.fromkeys((*kept.sources, *gone.sources))),
-            "entities": tuple(dict.fromkeys((*kept.entities, *gone.entities))),
-            "relations": tuple(dict.fromkeys((*kept.relations, *gone.relations))),
-            "supersedes": tuple(dict.fromkeys((*kept.supersedes, *gone.supersedes))),
-            "related": tuple(key for key in related if key not in {kept.id, gone.id}),
-            "base_importance": max(kept.base_importance, gone.base_importance),
-            "importance": max(kept.importance, gone.importance),
-            "confidence": max(kept.confidence, gone.confidence),
-            "confirmations": kept.confirmations + gone.confirmations + 1,
-            "references": kept.references + gone.references,
-        }
+def _same_statement(older: MemoryUnit, newer: MemoryUnit) -> bool:
+    one, other = older.triple, newer.triple
+    assert one is not None
+    assert other is not None
+    return (
+        one.negated == other.negated
+        and bool(subject_keys(one.subject) & subject_keys(other.subject))
+        and bool(attribute_keys(one.attribute) & attribute_keys(other.attribute))
+        and compare_values(one.value, other.value, restated=is_restated(newer)) is Likeness.SAME
     )
+
+
+def _same_polarity(older: MemoryUnit, newer: MemoryUnit) -> bool:
+    """Whether both speak of doing or both of not doing, and neither takes anything back."""
+    one, other = read_value(older.content), read_value(newer.content)
+    if one.withdrawn != other.withdrawn or "forget" in cues(newer.source_text or newer.content):
+        return False
+    return bool(one.negated) == bool(other.negated)
+
+
+def _able(item: IndexedUnit) -> bool:
+    unit = item.unit
+    return (
+        item.dense is not None
+        and unit.status is Status.ACTIVE
+        and not unit.raw
+        and not is_made(unit)
+        and QUOTED_CLAIM not in unit.tags
+    )
+
+
+def _close_pairs(
+    able: Sequence[IndexedUnit], wanted: set[str] | None, *, space: EmbeddingSpace, least: float
+) -> list[tuple[float, MemoryUnit, MemoryUnit]]:
+    """Pairs of one region at least so close, the closest first; ties in the order of the ids."""
+    matrix = np.asarray([item.dense for item in able], dtype=np.float32)
+    rows = [i for i, item in enumerate(able) if wanted is None or item.unit.id in wanted]
+    found: list[tuple[float, MemoryUnit, MemoryUnit]] = []
+    for i in rows:
+        cosines = matrix @ matrix[i]
+        for j in np.flatnonzero(cosines >= _cosine(least, space)).tolist():
+            one, other = able[i].unit, able[j].unit
+            seen = wanted is None or other.id in wanted
+            if i == j or (seen and j < i) or one.region is not other.region:
+                continue
+            found.append((min(1.0, similarity(float(cosines[j]), space)), one, other))
+    return sorted(found, key=lambda pair: (-round(pair[0], 6), *sorted((pair[1].id, pair[2].id))))
+
+
+def _cosine(closeness: float, space: EmbeddingSpace) -> float:
+    """The cosine that comes to a closeness: the inverse of `similarity`, a hair lower."""
+    floor = COSINE_FLOORS.get(space.model, 0.0)
+    return floor + closeness * (1.0 - floor) - 1e-6

@@ -1,56 +1,23 @@
-"""What keeps the memory in order: activity, consolidation, health, forgetting, erasure."""
+"""What keeps the memory in order: activity, due runs, erasure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Final
 
-from hindsight_langgraph import keys
-from hindsight_langgraph.consolidation.activity import IDLE_QUEUE, note_activity
-from hindsight_langgraph.consolidation.light import LightReport, light_pass
-from hindsight_langgraph.errors import ModelError, StoreError
+from hindsight_langgraph.consolidation.activity import IDLE_QUEUE, LIGHT_QUEUE, bring_forward, note_activity
+from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
+from hindsight_langgraph.errors import StoreError
 from hindsight_langgraph.flows.recalling import accounts_of
 from hindsight_langgraph.flows.settings import FlowSettings
-from hindsight_langgraph.flows.writing import write_pending
-from hindsight_langgraph.ops import (
-    ClaimDue,
-    CountBy,
-    CountUnits,
-    DeleteKeys,
-    DeleteUnits,
-    Later,
-    ReadLog,
-    ScanUnits,
-    Settle,
-    SettleDue,
-    Where,
-    WriteFields,
-)  # fmt: skip
+from hindsight_langgraph.ops import ClaimDue, Collection, DeleteKeys, DeleteUnits, PeekDue, ScanUnits, Settle, SettleDue, Where
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import MemoryUnit, Record, Scope, Status
 
-
-class Health(Record):
-    """Counts of one owner's memory (SPEC F8)."""
-
-    units: int
-    by_region: dict[str, int]
-    by_status: dict[str, int]
-    by_tier: dict[str, int]
-    by_kind: dict[str, int]
-    cold: int
-    pending: int
-    """Turns accepted and not yet written."""
-
-    def lines(self) -> list[str]:
-        """A readable account."""
-        tables = {"region": self.by_region, "status": self.by_status, "tier": self.by_tier, "kind": self.by_kind}
-        rows = [
-            f"{name}: " + ", ".join(f"{key} {count}" for key, count in sorted(table.items()))
-            for name, table in tables.items()
-            if table
-        ]
-        return [f"{self.units} units, {self.cold} in cold storage, {self.pending} turns pending", *rows]
+MOST_COUNTED: Final = 1_000
+LONGEST_WAIT_S: Final = 3_600.0
+"""How long a run that failed waits for its next try, at the most."""
 
 
 class Erased(Record):
@@ -62,57 +29,71 @@ class Erased(Record):
     threads: int = 0
 
 
-def touch(scope: Scope, *, now: datetime, settings: FlowSettings) -> Plan[None]:
-    """Note that the owner was active; every twentieth time a light pass runs off the answer's path."""
+class Due(Record):
+    """One owner whose pass is due, claimed by this process for a while."""
+
+    scope: Scope
+    level: Level
+    queue: str
+    item: str
+    token: str
+    attempts: int
+
+
+def touch(scope: Scope, *, now: datetime, settings: FlowSettings, decisive: bool = False) -> Plan[bool]:
+    """Note that the owner was active. Returns whether a pass is due now; it runs off the answer's path."""
     try:
         due = yield from note_activity(scope, 1, now=now, config=settings.config.consolidation)
+        if decisive:
+            yield from bring_forward(scope, now=now)
     except StoreError:
         if settings.strict:
             raise
-        return
-    if due:
-        since = now - timedelta(days=1)
-        yield from ask(Later(owner=scope.owner, plan=lambda: consolidate(scope, now=now, settings=settings, since=since)))
+        return False
+    return due or decisive
 
 
-def consolidate(
-    scope: Scope, *, now: datetime, settings: FlowSettings, since: datetime | None = None, dry_run: bool = False
-) -> Plan[LightReport]:
-    """Write what is pending, then merge duplicates and link neighbours."""
-    if not dry_run:
-        yield from write_pending(scope, now=now, settings=settings, retry=True)
-    return (
-        yield from light_pass(
-            scope, now=now, space=settings.space, config=settings.config.consolidation, since=since, dry_run=dry_run
-        )
-    )
+def claim_due(*, now: datetime, settings: FlowSettings) -> Plan[Due | None]:
+    """Claim one owner whose time has come, light passes first; None when there is none. No two processes get the same."""
+    lease_s = settings.config.consolidation.lease_s
+    levels: tuple[tuple[str, Level], ...] = ((LIGHT_QUEUE, "light"), (IDLE_QUEUE, "full"))
+    for queue, level in levels:
+        for claim in (yield from ask(ClaimDue(queue=queue, now=now, lease_s=lease_s))):
+            return Due(
+                scope=Scope.model_validate_json(claim.body), level=level, queue=queue, item=claim.item, token=claim.token,
+                attempts=claim.attempts,
+            )  # fmt: skip
+    return None
 
 
-def run_due(*, now: datetime, settings: FlowSettings, limit: int = 10) -> Plan[list[LightReport]]:
-    """Consolidate the owners whose idle time has come; each is claimed with a lease, so that no two processes take one."""
-    reports: list[LightReport] = []
-    claims = yield from ask(ClaimDue(queue=IDLE_QUEUE, now=now, lease_s=settings.config.consolidation.lease_s, limit=limit))
-    for claim in claims:
-        try:
-            report = yield from consolidate(Scope.model_validate_json(claim.body), now=now, settings=settings)
-        except (StoreError, ModelError):
-            if settings.strict:
-                raise
-            later = now + timedelta(seconds=settings.config.consolidation.idle_s)
-            yield from ask(SettleDue(queue=IDLE_QUEUE, item=claim.item, token=claim.token, retry_at=later))
-            continue
-        reports.append(report)
-        yield from ask(SettleDue(queue=IDLE_QUEUE, item=claim.item, token=claim.token))
-    return reports
+def count_due(*, now: datetime) -> Plan[int]:
+    """How many passes are due and not claimed, up to `MOST_COUNTED` of each kind."""
+    found = 0
+    for queue in (LIGHT_QUEUE, IDLE_QUEUE):
+        items = yield from ask(PeekDue(queue=queue, limit=MOST_COUNTED))
+        found += sum(due <= now for _, due in items)
+    return found
 
 
-def list_units(scope: Scope, *, statuses: Sequence[Status] | None, limit: int) -> Plan[list[MemoryUnit]]:
+def settle_due(due: Due, report: ConsolidationReport | None, *, now: datetime, settings: FlowSettings) -> Plan[None]:
+    """Finish a claim; what failed, was busy, or left texts unread is due again after a while that grows with each attempt.
+
+    A turn that came in meanwhile made the owner due anew; then the claim is void and this changes nothing.
+    """
+    done = report is not None and not report.busy and not report.waiting
+    wait = timedelta(seconds=min(LONGEST_WAIT_S, settings.config.consolidation.idle_s * due.attempts))
+    yield from ask(SettleDue(queue=due.queue, item=due.item, token=due.token, retry_at=None if done else now + wait))
+
+
+def list_units(
+    scope: Scope, *, statuses: Sequence[Status] | None, limit: int, collection: Collection = "live"
+) -> Plan[list[MemoryUnit]]:
     """Units of the owner itself, in a stable order."""
     where = Where(owners=(scope.owner,), statuses=None if statuses is None else tuple(statuses))
     units: list[MemoryUnit] = []
     cursor: str | None = None
     while len(units) < limit:
-        page = yield from ask(ScanUnits(where=where, limit=min(256, limit - len(units)), cursor=cursor))
+        page = yield from ask(ScanUnits(where=where, limit=min(256, limit - len(units)), cursor=cursor, collection=collection))
         units.extend(found.unit for found in page.units)
         cursor = page.cursor
         if cursor is None:
@@ -120,38 +101,10 @@ def list_units(scope: Scope, *, statuses: Sequence[Status] | None, limit: int) -
     return units
 
 
-def health(scope: Scope) -> Plan[Health]:
-    """Count what the owner's memory holds."""
-    where = Where(owners=(scope.owner,))
-    counts: dict[str, dict[str, int]] = {}
-    fields: tuple[CountBy, ...] = ("region", "status", "tier", "kind")
-    for field in fields:
-        counts[field] = yield from ask(CountUnits(where=where, by=field))
-    total = yield from ask(CountUnits(where=where))
-    cold = yield from ask(CountUnits(where=where, collection="cold"))
-    pending = yield from ask(ReadLog(key=keys.pending(scope)))
-    return Health(
-        units=sum(total.values()), by_region=counts["region"], by_status=counts["status"], by_tier=counts["tier"],
-        by_kind=counts["kind"], cold=sum(cold.values()), pending=len(pending),
-    )  # fmt: skip
-
-
-def forget(ids: Sequence[str], *, scope: Scope, now: datetime) -> Plan[int]:
-    """Delete the owner's units by id, and remember their ids so that a replay never writes them again. Returns how many there were."""
-    if not ids:
-        return 0
-    marks = {unit_id: now.isoformat().encode() for unit_id in ids}
-    yield from ask(WriteFields(key=keys.tombstones(scope), fields=marks))
-    where = Where(owners=(scope.owner,), ids=tuple(ids))
-    live = yield from ask(DeleteUnits(where=where))
-    cold = yield from ask(DeleteUnits(where=where, collection="cold"))
-    return live + cold
-
-
 def erase(scope: Scope, *, timeout_s: float) -> Plan[Erased]:
     """Remove everything of an owner from both stores (SPEC G8)."""
     for owner in (scope.owner, accounts_of(scope)):
-        yield from ask(Settle(owner=owner, timeout_s=timeout_s))  # what is under way would come back after the erasure
+        yield from ask(Settle(owner=owner, timeout_s=timeout_s, idle=True))  # what is under way would come back after the erasure
     where = Where(owners=(scope.owner,))
     live = yield from ask(DeleteUnits(where=where))
     cold = yield from ask(DeleteUnits(where=where, collection="cold"))

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps, steps_of
 from hindsight_langgraph.consolidation.activity import note_activity
+from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.writing import mirror
 from hindsight_langgraph.plan import Plan
@@ -30,6 +31,8 @@ def note(
     errors: Sequence[str],
     *,
     name: str,
+    run_id: str | None = None,
+    branch: str = "",
     scope: Scope,
     now: datetime,
     settings: FlowSettings,
@@ -41,17 +44,22 @@ def note(
         changed: values of the channels that changed.
         errors: what a node failed with.
         name: of the thing, the same in every process.
+        run_id: the run of the graph.
+        branch: the subgraph that it happened in; blank for the root graph.
         scope: whose task.
         now: the present moment.
         settings: of the memory.
     """
     limit = settings.config.write.tool_preview_chars
-    steps = steps_of(turns, now=now, limit=limit)
+    steps = steps_of(turns, now=now, limit=limit, run_id=run_id, branch=branch)
     steps += [
-        Step(id=f"error:{name}:{i}", kind=StepKind.ERROR, at=now, content=condense([text], limit), error=True)
+        Step(
+            id=f"error:{name}:{i}", kind=StepKind.ERROR, at=now, content=condense([text], limit), error=True, run_id=run_id, branch=branch,
+        )
         for i, text in enumerate(errors)
     ]
-    yield from record_steps(scope, steps)
+    if (yield from record_steps(scope, steps)):
+        yield from notice_later(scope, now=now, settings=settings)
     redact = settings.writing.redactor
     fields = mirror(turns, limit=limit) | {
         channel: value for channel in MIRRORED if (value := _plain(changed.get(channel), redact)) is not None

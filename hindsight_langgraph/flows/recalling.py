@@ -17,12 +17,13 @@ from hindsight_langgraph.flows.writing import write_pending
 from hindsight_langgraph.ops import AppendLog, FetchUnits, Later, LogEntry, ReadLog, ReviseUnits, Settle, StaleEmbeddings, Where
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.recall.pipeline import recall_units
-from hindsight_langgraph.recall.recollection import Cues, Query, Recollection
+from hindsight_langgraph.recall.recollection import Cues, Query, Recollection, TracedRun
 from hindsight_langgraph.recall.route import route
 from hindsight_langgraph.records import Scope, Turn
 
 RECALL_LOG_KEEP: Final = 200
 RECALL_LOG_TTL_S: Final = 7 * 86_400.0
+CHAT_PATIENCE_S: Final = 0.5
 
 
 def recall(
@@ -33,11 +34,12 @@ def recall(
     as_of: datetime | None,
     visible: frozenset[str],
     settings: FlowSettings,
+    run: TracedRun | None = None,
 ) -> Plan[Recollection]:
     """Recall for one question. It sees everything that this owner was promised, and never fails for a store or model that is down."""
     config = settings.config
     try:
-        yield from ask(Settle(owner=scope.owner, timeout_s=config.timeout_s))
+        yield from ask(Settle(owner=scope.owner, timeout_s=_patience(settings)))
         session, degraded = yield from _catch_up(scope, now=now, settings=settings)
         learned = yield from read_learned(scope)
         tools = replace(settings.recalling, aliases=AliasTable(dict(learned.aliases)), forgotten=learned.forgotten)
@@ -50,11 +52,17 @@ def recall(
             raise
         return nothing_recalled(query, now=now, as_of=as_of, reason=str(error))
     stale = yield from ask(StaleEmbeddings())
-    found = found.model_copy(update={"degraded": (*degraded, *found.degraded, *([stale] if stale else []))})
+    found = found.model_copy(update={"run": run, "degraded": (*degraded, *found.degraded, *([stale] if stale else []))})
     if settings.strict and (missing := [reason for reason in found.degraded if reason != stale]):
         raise StoreUnavailable(f"recall is degraded: {'; '.join(missing)}")
     yield from ask(Later(owner=accounts_of(scope), plan=lambda: _account(found, scope=scope, now=now)))
     return found
+
+
+def _patience(settings: FlowSettings) -> float:
+    """How long a recall waits for what its owner has just been promised: rules take milliseconds, a chat model may take long."""
+    limit = settings.config.timeout_s
+    return min(CHAT_PATIENCE_S, limit) if settings.chat else limit
 
 
 def nothing_recalled(query: Query, *, now: datetime, as_of: datetime | None, reason: str) -> Recollection:
@@ -95,7 +103,7 @@ def accounts_of(scope: Scope) -> str:
 
 def _account(found: Recollection, *, scope: Scope, now: datetime) -> Plan[None]:
     """Log the recall with every candidate's score terms (SPEC D15), then count it on the units that it used (SPEC A8)."""
-    body = found.model_dump_json(exclude={"block": {"text"}}, exclude_defaults=True).encode()
+    body = found.log_entry()
     entry = LogEntry(id=hashlib.blake2b(body, digest_size=16).hexdigest(), at=now, body=body)
     yield from ask(AppendLog(key=keys.recall_log(scope), entries=(entry,), ttl_s=RECALL_LOG_TTL_S, keep=RECALL_LOG_KEEP))
     used = tuple(unit.id for unit in found.units if unit.owner == scope.owner)

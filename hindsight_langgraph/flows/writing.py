@@ -16,9 +16,13 @@ from pydantic import JsonValue
 from hindsight_langgraph import keys
 from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps, steps_of
 from hindsight_langgraph.codec import decode_turn
+from hindsight_langgraph.consolidation.activity import count_text
+from hindsight_langgraph.consolidation.forget_request import read_forget_request
 from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
 from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
+from hindsight_langgraph.flows.hindsight import notice_later
+from hindsight_langgraph.flows.forgetting import forget_that
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
 from hindsight_langgraph.plan import Plan, ask
@@ -29,8 +33,8 @@ from hindsight_langgraph.working.task_memory import condense, write_task
 
 CONTEXT_TURNS: Final = 6
 """Turns before the new ones that an elliptical answer is read with."""
-MAX_ATTEMPTS: Final = 5
-"""After so many failures a turn is left to its raw episode; it is not lost, only not read again."""
+LIGHT_ATTEMPTS: Final = 5
+"""After so many failures a turn is left to its raw episode until the next full pass."""
 
 
 def remember(
@@ -62,20 +66,22 @@ def remember(
 
 
 def annotate(
-    turns: Sequence[Turn], *, recalled: Sequence[str], scope: Scope, now: datetime, settings: FlowSettings
+    turns: Sequence[Turn], *, recalled: Sequence[str], asked: str = "", scope: Scope, now: datetime, settings: FlowSettings
 ) -> Plan[None]:
     """Take in what a step added, durably, and write it off the answer's path.
 
     Args:
         turns: the turns of the present exchange; those that were taken in before are left alone.
         recalled: ids of the units that the step was given.
+        asked: what they were recalled for.
         scope: whose step.
         now: the present moment.
         settings: of the memory.
     """
     accepted = yield from _accept(turns, scope=scope, now=now, settings=settings)
     try:
-        yield from _record(turns, recalled=recalled, scope=scope, now=now, settings=settings)
+        if (yield from _record(turns, recalled=recalled, asked=asked, scope=scope, now=now, settings=settings)):
+            yield from notice_later(scope, now=now, settings=settings)
     except StoreError:
         if settings.strict:
             raise
@@ -98,6 +104,7 @@ def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: Flo
         fresh = [turn for turn in turns if turn.id not in known and turn.role is not Role.SYSTEM]
         yield from accept(scope, fresh, now=now)
         yield from append_session(scope, fresh, now=now, config=settings.config.working)
+        yield from count_text(scope, sum(len(turn.text) for turn in fresh))
     except StoreError:
         if settings.strict:
             raise
@@ -110,17 +117,47 @@ def _known_ids(scope: Scope) -> Plan[set[str]]:
     return {entry.id for entry in entries}
 
 
-def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, retry: bool = False) -> Plan[list[WriteReport]]:
+def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, attempts: int = 1) -> Plan[list[WriteReport]]:
     """Write what waits for this owner, session by session.
 
-    Turns that failed before are tried again only with `retry`, which is the idle pass's: a model that is down is not asked at every turn.
+    Turns that failed before are tried again only up to so many `attempts`, which is for the idle pass to say: a model that is down is
+    not asked at every turn.
     """
     waiting = yield from read_pending(scope)
-    due = [p for p in waiting if p.attempts == 0 or (retry and p.attempts < MAX_ATTEMPTS)]
+    due = [p for p in waiting if p.attempts < attempts]
     reports: list[WriteReport] = []
-    for group_scope, group in groupby(due, key=lambda p: p.scope):
-        reports.append((yield from _write_group(list(group), scope=group_scope, now=now, settings=settings)))
+    for (group_scope, asks), group in groupby(due, key=lambda p: (p.scope, _asks_to_forget(p.turn))):
+        if asks:
+            for request in group:
+                reports.append((yield from _obey(request, scope=group_scope, now=now, settings=settings)))
+        else:
+            reports.append((yield from _write_group(list(group), scope=group_scope, now=now, settings=settings)))
     return reports
+
+
+def _asks_to_forget(turn: Turn) -> bool:
+    request = read_forget_request(turn.text) if turn.role is Role.USER else None
+    return request is not None and request.certain
+
+
+def _obey(waiting: PendingTurn, *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
+    """Forget what the user asks to have forgotten, once everything said before is written (SPEC F7).
+
+    The request itself is not remembered, since it names the thing; where nothing is known of it, it is a turn like any other.
+    """
+    turn = waiting.turn
+    try:
+        count = yield from forget_that(turn.text, scope=scope, now=now, settings=settings)
+    except StoreError as error:
+        if settings.strict:
+            raise
+        return undone([turn], reason=str(error))
+    if not count:
+        return (yield from _write_group([waiting], scope=scope, now=now, settings=settings))
+    yield from finish(scope, [waiting])
+    report = WriteReport(turns=(TurnReport(turn_id=turn.id, kept=False, reasons=(f"forgot {count} memories as asked",)),))
+    yield from ask(Notify(event=report))
+    return report
 
 
 def _write_group(group: list[PendingTurn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
@@ -177,18 +214,22 @@ def _context(scope: Scope, turns: Sequence[Turn]) -> Plan[list[Turn]]:
     return buffered[max(0, place - CONTEXT_TURNS) : place]
 
 
-def _record(turns: Sequence[Turn], *, recalled: Sequence[str], scope: Scope, now: datetime, settings: FlowSettings) -> Plan[None]:
-    """The steps of the task, and what working memory mirrors of them."""
+def _record(
+    turns: Sequence[Turn], *, recalled: Sequence[str], asked: str, scope: Scope, now: datetime, settings: FlowSettings
+) -> Plan[bool]:
+    """The steps of the task, and what working memory mirrors of them. Returns whether any is new."""
     steps = steps_of(turns, now=now, limit=settings.config.write.tool_preview_chars)
     if steps and recalled:
-        steps.insert(1, Step(id=f"recall:{steps[0].id}", kind=StepKind.RECALL, at=steps[0].at, unit_ids=tuple(recalled)))
-    if (yield from record_steps(scope, steps)):
+        steps.insert(1, Step(id=f"recall:{steps[0].id}", kind=StepKind.RECALL, at=steps[0].at, content=asked, unit_ids=tuple(recalled)))
+    new = yield from record_steps(scope, steps)
+    if new:
         yield from write_task(
             scope,
             mirror(turns, limit=settings.config.write.tool_preview_chars),
             config=settings.config.working,
             chat=settings.chat,
         )
+    return new > 0
 
 
 def mirror(turns: Sequence[Turn], *, limit: int) -> dict[str, JsonValue]:

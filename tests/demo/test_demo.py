@@ -49,7 +49,7 @@ def test_a_killed_demo_goes_on_where_it_was_and_ends_as_one_that_was_never_kille
     replay(whole, 1, console=printed())
     part = [sys.executable, "-m", "hindsight_langgraph.demo", str(killed), "1"]
     with subprocess.Popen(part, stdout=subprocess.DEVNULL) as process:
-        wait_for(lambda: (killed / "working.sqlite").exists())
+        wait_for((killed / "working.sqlite").exists)
         time.sleep(1.5)  # somewhere in the middle; wherever it is, the end is the same
         process.send_signal(signal.SIGKILL)
     replay(killed, 1, console=printed())

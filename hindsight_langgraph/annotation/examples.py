@@ -1,0 +1,86 @@
+"""What a retriever can learn from judged tasks: a query, what helped, what did not (SPEC E6)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from hindsight_langgraph.annotation.report import AnnotationReport
+from hindsight_langgraph.annotation.verdict import Effect, Judgement
+from hindsight_langgraph.lexical import index_text
+from hindsight_langgraph.records import CausalRole, MemoryUnit, Record
+
+NEGATIVES: Final = 8
+"""Negatives of one example."""
+HARD_SHARE: Final = 0.4
+"""SPEC E6: 30 to 45 % of the negatives are hard ones, similar but without effect. The rest are random."""
+
+
+class Example(Record):
+    """One query with the text of a unit that helped, and of units that did not."""
+
+    query: str
+    positive: str
+    hard_negatives: tuple[str, ...] = ()
+    """Recalled for it, and without effect or misleading."""
+    random_negatives: tuple[str, ...] = ()
+    domain: str | None = None
+    case: str = ""
+    """The task that it comes from."""
+
+
+def examples_of(reports: Sequence[AnnotationReport], units: Mapping[str, MemoryUnit], *, seed: int) -> list[Example]:
+    """The examples of judged tasks: one for each memory that was used and helped, or that was missed.
+
+    Args:
+        reports: of one owner.
+        units: the owner's units by id; what was forgotten since teaches nothing.
+        seed: draws the random negatives.
+    """
+    rng = random.Random(seed)  # noqa: S311 - a sample, no secret
+    everything = sorted(units)
+    similar = _mates(reports)
+    found: list[Example] = []
+    for report in reports:
+        judged = {j.ref.partition(":")[2]: j for j in report.judgements if j.ref.startswith("memory:")}
+        helped = [unit_id for unit_id, j in judged.items() if _helped(j)] + list(report.missed)
+        useless = [unit_id for unit_id, j in judged.items() if not _helped(j)]
+        for unit_id in helped:
+            if unit_id not in units:
+                continue
+            pool = [*useless, *(other for other in similar.get(unit_id, ()) if other not in helped)]
+            hard = [other for other in dict.fromkeys(pool) if other in units and other not in helped][
+                : round(NEGATIVES * HARD_SHARE)
+            ]
+            free = [other for other in everything if other not in helped and other not in hard and other not in judged]
+            wanted = math.ceil(len(hard) * (1 - HARD_SHARE) / HARD_SHARE) if hard else NEGATIVES - round(NEGATIVES * HARD_SHARE)
+            drawn = rng.sample(free, min(len(free), wanted))
+            found.append(
+                Example(
+                    query=report.query or report.goal,
+                    positive=index_text(units[unit_id]),
+                    hard_negatives=tuple(index_text(units[other]) for other in hard),
+                    random_negatives=tuple(index_text(units[other]) for other in drawn),
+                    domain=report.domain,
+                    case=report.case,
+                )
+            )
+    return found
+
+
+def _helped(judgement: Judgement) -> bool:
+    used = judgement.use is None or judgement.use.used
+    return used and judgement.effect is Effect.POSITIVE and judgement.role is not CausalRole.NOISE
+
+
+def _mates(reports: Sequence[AnnotationReport]) -> dict[str, list[str]]:
+    """Units that were recalled beside a unit and never helped in that company."""
+    beside: dict[str, list[str]] = {}
+    for report in reports:
+        judged = [j for j in report.judgements if j.ref.startswith("memory:")]
+        useless = [j.ref.partition(":")[2] for j in judged if not _helped(j)]
+        for judgement in judged:
+            beside.setdefault(judgement.ref.partition(":")[2], []).extend(useless)
+    return beside

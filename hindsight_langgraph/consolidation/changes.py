@@ -1,0 +1,164 @@
+"""What consolidation does to stored units, decided before anything is written.
+
+Every change names the units it is about and what they said when it was decided; one that no longer fits is left out, and one that was
+applied already changes nothing. So a run that dies half-way can be done again.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from hindsight_langgraph.records import MemoryUnit, Record, Tier, Unit01
+
+_PREVIEW = 70
+
+
+class PassName(StrEnum):
+    """The passes, in the order that they run."""
+
+    STRUCTURING = "structuring"
+    DUPLICATES = "duplicates"
+    CONTRADICTIONS = "contradictions"
+    CHAINS = "chains"
+    SUMMARIES = "summaries"
+    PROMOTION = "promotion"
+    RESCORING = "rescoring"
+    TIERS = "tiers"
+    FORGETTING = "forgetting"
+
+
+LIGHT: tuple[PassName, ...] = (PassName.STRUCTURING, PassName.DUPLICATES, PassName.RESCORING)
+"""Every twenty turns (SPEC F1)."""
+FULL: tuple[PassName, ...] = tuple(PassName)
+"""After five idle minutes."""
+
+
+class Merge(Record):
+    """`gone` says what `kept` says: `kept` takes over its sources, counts and links, then `gone` gives way to it."""
+
+    verb: Literal["merge"] = "merge"
+    kept: str
+    gone: str
+    kept_text: str
+    gone_text: str
+    reason: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The units that it is about."""
+        return self.kept, self.gone
+
+    def line(self) -> str:
+        """One readable line."""
+        return f"merge      {_short(self.gone_text)}  →  {_short(self.kept_text)}  ({self.reason})"
+
+
+class Retire(Record):
+    """`new` says otherwise than `old` about the same thing."""
+
+    verb: Literal["retire"] = "retire"
+    old: str
+    new: str
+    old_text: str
+    new_text: str
+    reason: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The units that it is about."""
+        return self.old, self.new
+
+    def line(self) -> str:
+        """One readable line."""
+        return f"supersede  {_short(self.old_text)}  →  {_short(self.new_text)}  ({self.reason})"
+
+
+class Link(Record):
+    """Two units that belong together."""
+
+    verb: Literal["link"] = "link"
+    first: str
+    second: str
+    reason: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The units that it is about."""
+        return self.first, self.second
+
+    def line(self) -> str:
+        """One readable line."""
+        return f"link       {self.first[:8]} – {self.second[:8]}  ({self.reason})"
+
+
+class Adjust(Record):
+    """A unit gets another importance or tier, unless it was changed since."""
+
+    verb: Literal["adjust"] = "adjust"
+    unit: str
+    text: str
+    seen: int
+    """The revision that it was decided on."""
+    importance: Unit01 | None = None
+    tier: Tier | None = None
+    reason: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The units that it is about."""
+        return (self.unit,)
+
+    def line(self) -> str:
+        """One readable line."""
+        what = [f"importance {self.importance:.2f}"] if self.importance is not None else []
+        what += [f"tier {self.tier}"] if self.tier is not None else []
+        return f"adjust     {_short(self.text)}: {', '.join(what)}  ({self.reason})"
+
+
+class Add(Record):
+    """A unit made from others: a summary, or what a pattern comes to. One of the same id is replaced."""
+
+    verb: Literal["add"] = "add"
+    made: MemoryUnit
+    reason: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The units that it is about: the evidence, which must still be there."""
+        return self.made.related
+
+    def line(self) -> str:
+        """One readable line."""
+        return f"add        {_short(self.made.content)}  ({self.reason})"
+
+
+class Archive(Record):
+    """A unit moves to the cold collection; it can be brought back (SPEC F7)."""
+
+    verb: Literal["archive"] = "archive"
+    unit: str
+    text: str
+    seen: int
+    reason: str = ""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The units that it is about."""
+        return (self.unit,)
+
+    def line(self) -> str:
+        """One readable line."""
+        return f"archive    {_short(self.text)}  ({self.reason})"
+
+
+Change = Annotated[Merge | Retire | Link | Adjust | Add | Archive, Field(discriminator="verb")]
+CHANGES: TypeAdapter[list[Change]] = TypeAdapter(list[Change])
+"""Reads and writes a list of changes as JSON."""
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _PREVIEW else f"{flat[: _PREVIEW - 1]}…"

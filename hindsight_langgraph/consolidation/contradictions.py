@@ -1,0 +1,123 @@
+"""Finds statements that later ones contradict, by subject, attribute and value, never by closeness (SPEC F3).
+
+A unit is retired only by a statement of the same owner about the same thing: the same subject and attribute with another value, or the
+same value said with the opposite polarity. Several values of one attribute stand side by side where the attribute or the words say so
+("also"). What was said later wins, whenever it arrives; two intervals that do not meet contradict nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Final
+
+from hindsight_langgraph.consolidation.changes import Merge, Retire
+from hindsight_langgraph.consolidation.made import is_made
+from hindsight_langgraph.consolidation.naming import Key, attribute_keys, subject_keys
+from hindsight_langgraph.consolidation.values import Likeness, compare_values
+from hindsight_langgraph.encoding.match import replaces
+from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
+from hindsight_langgraph.encoding.updates import is_restated
+from hindsight_langgraph.records import MemoryUnit, Status, Triple
+
+_BESIDES: Final = re.compile(
+    r"\balso\b|\b(?:too|as well)\s*[.,!]|\bin addition\b|\ba second\b|\banother\b(?! (?:day|time|week|month|year))|也(?!别|不|没|要求)|还(?=有|会|养|在|喜欢|用|住)|此外",
+    re.IGNORECASE,
+)
+"""Words by which a second value stands beside the first."""
+
+
+def find_contradictions(units: Iterable[MemoryUnit]) -> list[Merge | Retire]:
+    """What the statements among `units` do to each other, in time order: repeats merge, contradicted ones are retired."""
+    able = sorted((unit for unit in units if _speaks(unit)), key=_order)
+    found: list[Merge | Retire] = []
+    gone: set[str] = set()
+    for older, newer in _pairs(able):
+        if older.id in gone or newer.id in gone:
+            continue
+        change = judge_pair(older, newer)
+        if change is not None:
+            found.append(change)
+            gone.add(change.gone if isinstance(change, Merge) else change.old)
+    return found
+
+
+def judge_pair(older: MemoryUnit, newer: MemoryUnit) -> Merge | Retire | None:
+    """What a newer statement does to an older one; None where they stand side by side."""
+    one, other = older.triple, newer.triple
+    if one is None or other is None or not _same_subject(one, other) or set(older.sources) & set(newer.sources):
+        return None
+    likeness = compare_values(one.value, other.value, restated=is_restated(newer))
+    if not attribute_keys(one.attribute) & attribute_keys(other.attribute):
+        ends = likeness is Likeness.SAME and replaces(newer, older.model_copy(update={"triple": _named(one, other)}))
+        return _retire(older, newer, "the same value no longer holds") if ends else None
+    if one.negated != other.negated:
+        return _retire(older, newer, "the opposite of the same") if likeness is not Likeness.OTHER else None
+    if likeness is Likeness.SAME and older.region is newer.region:
+        return _merge(kept=older, gone=newer, reason="the same statement")
+    if likeness is Likeness.MORE and older.region is newer.region and not one.negated:
+        return _merge(kept=newer, gone=older, reason="the same statement in more detail")
+    if one.negated or one.multi_valued or other.multi_valued or _stands_beside(newer) or _apart(older, newer):
+        return None
+    return _retire(older, newer, f"{other.attribute}: {one.value} → {other.value}")
+
+
+def _pairs(units: Sequence[MemoryUnit]) -> list[tuple[MemoryUnit, MemoryUnit]]:
+    """Pairs (older, newer) with a subject in common, the newer ones in time order, each against the latest before it first."""
+    rooms: defaultdict[Key, list[int]] = defaultdict(list)
+    for place, unit in enumerate(units):
+        assert unit.triple is not None
+        for key in _rooms(unit.triple):
+            rooms[key].append(place)
+    pairs = {pair for places in rooms.values() for pair in combinations(places, 2)}
+    return [(units[i], units[j]) for i, j in sorted(pairs, key=lambda pair: (pair[1], -pair[0]))]
+
+
+def _rooms(triple: Triple) -> list[Key]:
+    """Where a statement meets those that it may contradict: the same thing's attribute, and a value that no longer holds."""
+    subjects = subject_keys(triple.subject)
+    attributes = attribute_keys(triple.attribute)
+    value = frozenset({"=", triple.value.casefold().strip()})
+    return [s | {"\0"} | {f"a:{term}" for term in a} for s in subjects for a in attributes] + [s | value for s in subjects]
+
+
+def _speaks(unit: MemoryUnit) -> bool:
+    return (
+        unit.triple is not None
+        and unit.status is Status.ACTIVE
+        and not unit.raw
+        and not is_made(unit)
+        and QUOTED_CLAIM not in unit.tags
+    )
+
+
+def _order(unit: MemoryUnit) -> tuple[float, float, str]:
+    return unit.moment.timestamp(), unit.created_at.timestamp(), unit.id
+
+
+def _same_subject(one: Triple, other: Triple) -> bool:
+    return bool(subject_keys(one.subject) & subject_keys(other.subject))
+
+
+def _named(triple: Triple, like: Triple) -> Triple:
+    """The triple with the names that another one uses for the same subject and value."""
+    return triple.model_copy(update={"subject": like.subject, "value": like.value})
+
+
+def _stands_beside(newer: MemoryUnit) -> bool:
+    return bool(_BESIDES.search(newer.content))
+
+
+def _apart(older: MemoryUnit, newer: MemoryUnit) -> bool:
+    """Whether the older one had an end of its own before the newer one began to hold."""
+    return older.valid_to is not None and newer.valid_from is not None and older.valid_to <= newer.valid_from
+
+
+def _merge(*, kept: MemoryUnit, gone: MemoryUnit, reason: str) -> Merge:
+    return Merge(kept=kept.id, gone=gone.id, kept_text=kept.content, gone_text=gone.content, reason=reason)
+
+
+def _retire(older: MemoryUnit, newer: MemoryUnit, reason: str) -> Retire:
+    return Retire(old=older.id, new=newer.id, old_text=older.content, new_text=newer.content, reason=reason)

@@ -1,0 +1,83 @@
+"""Finds what a later text takes back in so many words (SPEC F3): "forget what I said about X", "I've gone off X", "别再提 X".
+
+No triple is needed, and no closeness: the text itself names the thing and says that it no longer holds. Only statements that name
+all of it are retired, and of those that merely state a taste or wish only the positive ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from hindsight_langgraph.consolidation.changes import Retire
+from hindsight_langgraph.consolidation.forget_request import about, read_forget_request
+from hindsight_langgraph.consolidation.made import is_made
+from hindsight_langgraph.encoding.cues import cues
+from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
+from hindsight_langgraph.lexical import terms
+from hindsight_langgraph.records import MemoryUnit, Role, Status
+
+_ENDED: Final = re.compile(
+    r"\b(?:gone off|went off|fed up with|sick of|tired of|(?:can't|cannot) stand|(?:stopped|quit|gave up|given up) (?:liking |using |eating |drinking )?"
+    r"|no longer (?:like|want|need|use|enjoy|eat|drink|care for)s?|(?:don't|do not|doesn't|does not) (?:like|want|need|use|enjoy|eat|drink) (?=.{1,40}\bany ?more)"
+    r"|had enough of)\s+(?:the |any |my )?(?P<en>[\w'-]+(?: (?!any|more|so|and|but|now|since|because)[\w'-]+)?)"
+    r"|(?P<zh>[\u4e00-\u9fffA-Za-z]{1,6}?)(?:我|们|是|真|已经|早|都)*(?:喝|吃|用|看|听)?(?:腻|厌)了"
+    r"|(?:不再|再也不|别再|不要再)(?:给我|跟我|给|向我|帮我)?(?:想|要|喜欢|爱|用|喝|吃|出|做|推荐|提|发|看|买)+(?P<zh2>[\u4e00-\u9fffA-Za-z]{1,8})",
+    re.IGNORECASE,
+)
+_MOST: Final = 3
+"""A text that would take back more than this says something else."""
+
+
+def find_reversals(units: Iterable[MemoryUnit]) -> list[Retire]:
+    """What texts among `units` take back of what the same speaker said before them."""
+    able = sorted((unit for unit in units if _able(unit)), key=lambda unit: (unit.moment, unit.created_at, unit.id))
+    found: list[Retire] = []
+    gone: set[str] = set()
+    for place, newer in enumerate(able):
+        if newer.id in gone:
+            continue
+        older = [unit for unit in able[:place] if unit.id not in gone and not set(unit.sources) & set(newer.sources)]
+        for unit, reason in taken_back(newer, older):
+            gone.add(unit.id)
+            found.append(Retire(old=unit.id, new=newer.id, old_text=unit.content, new_text=newer.content, reason=reason))
+    return found
+
+
+def taken_back(newer: MemoryUnit, older: Iterable[MemoryUnit]) -> list[tuple[MemoryUnit, str]]:
+    """The older units that the newer one's text takes back, with the reason."""
+    text = newer.source_text or newer.content
+    pool = list(older)
+    for sentence in re.split(r"(?<=[.!?。！？\n])\s*", text):
+        request = read_forget_request(sentence)
+        if request is not None and request.topic:
+            meant = about(request, pool)
+            if 0 < len(meant) <= _MOST:
+                return [(unit, f"asked to be forgotten: {' '.join(request.topic)}") for unit in meant]
+    for match in _ENDED.finditer(text):
+        thing = match["en"] or match["zh"] or match["zh2"]
+        wanted = set(terms(thing)) - _POINTERS
+        meant = [unit for unit in pool if wanted and wanted <= set(terms(unit.content)) and _is_wish(unit)]
+        if 0 < len(meant) <= _MOST:
+            return [(unit, f"no longer holds: {thing}") for unit in meant]
+    return []
+
+
+_POINTERS: Final = frozenset(terms("it that this them those these one thing way lot him")) | {"这个", "那个"}
+
+
+def _is_wish(unit: MemoryUnit) -> bool:
+    """Whether a text states a taste or wish in favour of something."""
+    said = unit.source_text or unit.content
+    return bool({"preference", "instruction"} & cues(said)) and _ENDED.search(said) is None
+
+
+def _able(unit: MemoryUnit) -> bool:
+    return (
+        unit.status is Status.ACTIVE
+        and unit.speaker is Role.USER
+        and not unit.raw
+        and not is_made(unit)
+        and QUOTED_CLAIM not in unit.tags
+    )

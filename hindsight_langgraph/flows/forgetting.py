@@ -1,0 +1,211 @@
+"""Forgets for good: a unit, what says the same, and everything that was made of it, in every store (SPEC F7).
+
+Marks come first: from then on no write, replay or consolidation brings it back, even if the rest is cut short and done again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+from hindsight_langgraph import keys
+from hindsight_langgraph.consolidation.applying import apply_changes
+from hindsight_langgraph.consolidation.changes import Change
+from hindsight_langgraph.consolidation.forget_request import ForgetRequest, about, read_forget_request
+from hindsight_langgraph.consolidation.made import is_made
+from hindsight_langgraph.consolidation.promotion import find_patterns
+from hindsight_langgraph.consolidation.summaries import find_summaries
+from hindsight_langgraph.errors import CallError
+from hindsight_langgraph.flows.settings import FlowSettings
+from hindsight_langgraph.keys import Key, KeyKind
+from hindsight_langgraph.lexical import query_vector, terms
+from hindsight_langgraph.ops import (
+    Collection, DeleteUnits, DropEntries, DropFields, FetchUnits, ListKeys, Probe, ReadFields, ReadLog, ScanUnits, SearchUnits, Where,
+    WriteFields,
+)  # fmt: skip
+from hindsight_langgraph.plan import Plan, ask
+from hindsight_langgraph.records import MemoryUnit, Scope, Status
+
+_CANDIDATES: Final = 50
+_JUST: Final = 4
+"""Turns back from now that "that" may mean."""
+_COLLECTIONS: Final[tuple[Collection, ...]] = ("live", "cold")
+
+
+def forget(ids: Sequence[str], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[int]:
+    """Forget the owner's units by id. Returns how many of them there were; what was made of them is not counted."""
+    if not ids:
+        return 0
+    meant = yield from _units(scope, ids=tuple(dict.fromkeys(ids)))
+    near = (
+        yield from _units(scope, sources=tuple({source for unit in meant for source in unit.sources})) if meant else _no_units()
+    )
+    gone = _closure(meant, near)
+    marks = {*ids, *(unit.id for unit in gone if not is_made(unit))} | _told_alone(gone, near)
+    yield from ask(WriteFields(key=keys.tombstones(scope), fields={key: now.isoformat().encode() for key in sorted(marks)}))
+    yield from _delete(scope, [*ids, *(unit.id for unit in gone)])
+    yield from _drop_words(scope, gone)
+    yield from _rebuild([unit for unit in gone if is_made(unit)], scope=scope, now=now, settings=settings, marks=marks)
+    return len({unit.id for unit in meant})
+
+
+def forget_that(words: str, *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[int]:
+    """Forget what a user asks to have forgotten, in the user's own words. Returns how many memories that were; 0 for an unknown thing.
+
+    Raises:
+        CallError: the words ask to forget nothing.
+    """
+    request = read_forget_request(words)
+    if request is None:
+        raise CallError(f"{words!r} does not ask to forget anything; say 'forget …' or '忘掉…', or forget by ids")
+    meant = yield from (_about(request, scope) if request.topic else _last_said(scope))
+    return (yield from forget([unit.id for unit in meant], scope=scope, now=now, settings=settings))
+
+
+# --- what is meant -------------------------------------------------------------------------------------------------------
+
+
+def _about(request: ForgetRequest, scope: Scope) -> Plan[list[MemoryUnit]]:
+    found: dict[str, MemoryUnit] = {}
+    words = query_vector(" ".join(request.topic))
+    for collection in _COLLECTIONS:
+        probe = Probe(where=Where(owners=(scope.owner,)), limit=_CANDIDATES, text=words)
+        hits = yield from ask(SearchUnits(probes=(probe,), collection=collection))
+        found |= {hit.unit.id: hit.unit for hit in hits[0] if not is_made(hit.unit)}
+    named = yield from _named(request, scope)
+    return about(request, {**found, **named}.values())
+
+
+def _named(request: ForgetRequest, scope: Scope) -> Plan[dict[str, MemoryUnit]]:
+    """Units that carry the topic as an entity or an attribute, which the word index does not hold."""
+    found: dict[str, MemoryUnit] = {}
+    for where in (
+        Where(owners=(scope.owner,), entities=request.topic),
+        Where(owners=(scope.owner,), attributes=request.topic),
+    ):
+        page = yield from ask(ScanUnits(where=where, limit=_CANDIDATES))
+        found |= {item.unit.id: item.unit for item in page.units if not is_made(item.unit)}
+    return found
+
+
+def _last_said(scope: Scope) -> Plan[list[MemoryUnit]]:
+    """The units of the latest turn that was remembered among the thread's last few."""
+    recent = yield from ask(ReadLog(key=keys.session(scope), limit=_JUST))
+    turns = tuple(entry.id for entry in recent)
+    if not turns:
+        return []
+    page = yield from ask(ScanUnits(where=Where(owners=(scope.owner,), sources=turns, statuses=(Status.ACTIVE,))))
+    units = [item.unit for item in page.units if not is_made(item.unit)]
+    latest = min((turns.index(unit.sources[-1]) for unit in units if unit.sources[-1] in turns), default=None)
+    return [] if latest is None else [unit for unit in units if unit.sources[-1] == turns[latest]]
+
+
+def _closure(meant: Sequence[MemoryUnit], near: Sequence[MemoryUnit]) -> list[MemoryUnit]:
+    """What goes with the units that are meant: twins that gave way to them, and everything made of either."""
+    gone = {unit.id: unit for unit in meant}
+    while True:
+        more = [unit for unit in near if unit.id not in gone and _follows(unit, gone)]
+        if not more:
+            return list(gone.values())
+        gone |= {unit.id: unit for unit in more}
+
+
+def _follows(unit: MemoryUnit, gone: dict[str, MemoryUnit]) -> bool:
+    if is_made(unit):
+        return not gone.keys().isdisjoint(unit.related)
+    keeper = gone.get(unit.superseded_by or "")
+    return keeper is not None and bool(unit.sources) and set(unit.sources) <= set(keeper.sources)
+
+
+def _told_alone(gone: Iterable[MemoryUnit], near: Sequence[MemoryUnit]) -> set[str]:
+    """Turns that told nothing but what is forgotten: they must never be read again."""
+    removed = {unit.id for unit in gone}
+    others = {source for unit in near if unit.id not in removed and not is_made(unit) for source in unit.sources}
+    return {source for unit in gone if not is_made(unit) for source in unit.sources} - others
+
+
+# --- removing ------------------------------------------------------------------------------------------------------------
+
+
+def _delete(scope: Scope, ids: Sequence[str]) -> Plan[None]:
+    where = Where(owners=(scope.owner,), ids=tuple(dict.fromkeys(ids)))
+    for collection in _COLLECTIONS:
+        yield from ask(DeleteUnits(where=where, collection=collection))
+
+
+def _drop_words(scope: Scope, gone: Sequence[MemoryUnit]) -> Plan[None]:
+    """Take the turns out of session buffers and the pending log, and the recalls that quote them out of the log."""
+    turns = tuple(dict.fromkeys(source for unit in gone for source in unit.sources))
+    if not turns:
+        return
+    for key in (yield from ask(ListKeys(owner=scope.owner, kind=KeyKind.SESSION))):
+        yield from ask(DropEntries(key=key, ids=turns))
+    pending = yield from ask(ReadLog(key=keys.pending(scope)))
+    waiting = tuple(entry.id for entry in pending if entry.id.rpartition("\0")[2] in set(turns))
+    if waiting:
+        yield from ask(DropEntries(key=keys.pending(scope), ids=waiting))
+    contents = {unit.content.encode() for unit in gone} | {unit.id.encode() for unit in gone}
+    for kind in (KeyKind.RECALL_LOG, KeyKind.TRAJECTORY):
+        for key in (yield from ask(ListKeys(owner=scope.owner, kind=kind))):
+            yield from _drop_quotes(key, contents if kind is KeyKind.RECALL_LOG else {turn.encode() for turn in turns})
+    yield from _drop_tasks(scope, gone)
+
+
+def _drop_quotes(key: Key, words: set[bytes]) -> Plan[None]:
+    entries = yield from ask(ReadLog(key=key))
+    quoting = tuple(entry.id for entry in entries if any(word in entry.body or word in entry.id.encode() for word in words))
+    if quoting:
+        yield from ask(DropEntries(key=key, ids=quoting))
+
+
+def _drop_tasks(scope: Scope, gone: Sequence[MemoryUnit]) -> Plan[None]:
+    """Take fields out of working memory that say what is forgotten; it mirrors the last request of each task."""
+    said = [set(terms(unit.triple.value if unit.triple is not None else unit.content)) for unit in gone]
+    for key in (yield from ask(ListKeys(owner=scope.owner, kind=KeyKind.WORKING))):
+        fields = yield from ask(ReadFields(key=key))
+        telling = tuple(name for name, value in fields.items() if _tells(value, said))
+        if telling:
+            yield from ask(DropFields(key=key, names=telling))
+
+
+def _tells(value: bytes, said: Sequence[set[str]]) -> bool:
+    try:
+        text = json.dumps(json.loads(value), ensure_ascii=False)
+    except ValueError:
+        return False
+    found = set(terms(text))
+    return any(words and words <= found for words in said)
+
+
+def _rebuild(made: Sequence[MemoryUnit], *, scope: Scope, now: datetime, settings: FlowSettings, marks: set[str]) -> Plan[None]:
+    """Make summaries and patterns anew from the evidence that is left, where that is enough."""
+    left = tuple({key for unit in made for key in unit.related} - marks)
+    if not left:
+        return
+    evidence = yield from ask(FetchUnits(where=Where(owners=(scope.owner,), ids=left)))
+    again: list[Change] = [
+        *find_summaries(evidence, now=now), *find_patterns(evidence, now=now, config=settings.config.consolidation)
+    ]  # fmt: skip
+    yield from apply_changes(again, scope=scope, now=now, forgotten=frozenset(marks))
+
+
+def _units(scope: Scope, *, ids: tuple[str, ...] | None = None, sources: tuple[str, ...] | None = None) -> Plan[list[MemoryUnit]]:
+    """Units of both collections, by id or by the turns that they were read from."""
+    found: dict[str, MemoryUnit] = {}
+    for collection in _COLLECTIONS:
+        cursor: str | None = None
+        while True:
+            where = Where(owners=(scope.owner,), ids=ids, sources=sources)
+            page = yield from ask(ScanUnits(where=where, cursor=cursor, collection=collection))
+            found |= {item.unit.id: item.unit for item in page.units}
+            cursor = page.cursor
+            if cursor is None:
+                break
+    return list(found.values())
+
+
+def _no_units() -> Plan[list[MemoryUnit]]:
+    yield from ()
+    return []

@@ -1,0 +1,1 @@
+"""Work that the memory does as LangGraph graphs."""

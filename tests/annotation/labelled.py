@@ -1,0 +1,93 @@
+"""Tasks with a label for every step and memory, written for these tests apart from the labelled set that the rules were made on.
+
+A label is role and effect: D direct cause, C context, N noise; + towards the goal, - away from it, 0 neither.
+"""
+
+from __future__ import annotations
+
+from hindsight_langgraph.annotation.verdict import Case
+from tests.annotation.making import call, case, fails, plan, says, user
+
+Labelled = tuple[Case, str, str]
+"""The task, the labels of its steps, those of its memories."""
+
+TASKS: dict[str, Labelled] = {
+    "a memory that helps": (
+        case(
+            "Send the weekly report to the board.", plan("Export as PDF and mail it to the board address."),
+            call("report.build", "report.pdf", format="pdf"), call("mail.send", "sent", to="board@hollow.example", file="report.pdf"),
+            says("Sent to the board."),
+            memories=("The board wants the report as PDF, sent to board@hollow.example.", "The canteen closes at two."), feedback="Thank you.",
+        ),
+        "C+ C+ D+ C+", "D+ N0",
+    ),
+    "a failure put right": (
+        case(
+            "Start the shop container on the test box.", fails("ssh.run", "port 8080 is already allocated", host="box-7", cmd="docker run shop"),
+            call("ssh.run", "8080 used by old-shop", host="box-7", cmd="ss -ltnp"), plan("An old container still holds the port; stop it first."),
+            call("ssh.run", "old-shop", host="box-7", cmd="docker stop old-shop"), call("ssh.run", "started", host="box-7", cmd="docker run shop"),
+            call("http.get", "200", url="http://box-7:8080/health"), says("The shop runs on box-7."),
+            memories=("The test box is box-7.", "user_k prefers tabs over spaces."),
+        ),
+        "C- D+ D+ D+ D+ C+ C+", "D+ N0",
+    ),
+    "given up": (
+        case(
+            "把旧照片从云盘下载到移动硬盘。", plan("先列目录，再逐个下载。"), call("drive.list", "1240 个文件", path="/照片"),
+            fails("drive.download", "磁盘空间不足", path="/照片", to="E:/"), fails("drive.download", "磁盘空间不足", path="/照片", to="E:/"),
+            says("硬盘空间不够，没能下载完。"),
+            memories=("移动硬盘的盘符是 E 盘。", "user_m 每周三打羽毛球。"), success=False, feedback="算了，我自己弄。", error="磁盘空间不足",
+        ),
+        "C- C+ C- D- C0", "C0 N0",
+    ),
+    "the user tells what is needed": (
+        case(
+            "帮我给客户林先生寄样品。", says("请问林先生的收件地址是？"), user("杭州市西湖区文三路 90 号。"),
+            call("ship.create", "单号 SF1001", to="杭州市西湖区文三路 90 号", carrier="顺丰", pay="到付"), says("已寄出，单号 SF1001。"),
+            memories=("寄样品默认用顺丰到付。",), feedback="谢谢",
+        ),
+        "C+ D+ D+ C+", "D+",
+    ),
+    "a memory out of date": (
+        case(
+            "Book the usual room for the design review on Thursday.", plan("Use Birch for 90 minutes."),
+            call("rooms.book", "booked", room="Birch", minutes=90, day="Thursday"), says("Birch is booked for Thursday."),
+            memories=("The usual room for design reviews is Birch.", "Design reviews last 90 minutes."), success=False,
+            feedback="Birch is being renovated, we moved to Cedar weeks ago. The length was right at least.", error="Wrong room",
+        ),
+        "D- D- C0", "D- C+",
+    ),
+    "a memory not heeded": (
+        case(
+            "给供应商发本周的采购单。", call("orders.list", "6 张采购单", week=23), call("mail.send", "已发送", to="supplier@x.example", attach="po.xlsx"),
+            says("采购单已发给供应商。"),
+            memories=("给供应商的邮件必须抄送财务部。", "user_n 不喝咖啡。"), success=False, feedback="又没抄送财务！说过多少次了。", error="漏抄送财务",
+        ),
+        "C+ D- C0", "C0 N0",
+    ),
+    "a test mended": (
+        case(
+            "Fix the failing test in the billing module.", fails("tests.run", "1 failed: test_invoice_date", path="billing"),
+            call("file.read", "def due(date): ...", path="billing/invoice.py"), plan("The date is taken in local time; the tests expect UTC."),
+            call("file.edit", "edited", path="billing/invoice.py"), call("tests.run", "42 passed", path="billing", env="TZ=UTC"),
+            says("Fixed: due dates are computed in UTC."),
+            memories=("The billing tests need the env var TZ=UTC.", "Lena likes green tea."), feedback="Works, thanks!",
+        ),
+        "C- D+ D+ D+ D+ C+", "D+ N0",
+    ),
+    "words alone": (
+        case(
+            "用三句话总结这份纪要。", plan("提炼三个决定，用要点列出。"), says("- 定了预算 - 定了日期 - 定了负责人"),
+            memories=("user_q 喜欢要点式总结。", "北门的门禁密码每月一换。"), feedback="很好。",
+        ),
+        "C+ D+", "C+ N0",
+    ),
+    "wanted otherwise": (
+        case(
+            "Make a banner for the bake sale.", call("image.make", "banner1.png", text="Bake sale", color="teal"), says("Here is the banner."),
+            user("Could you make the letters bigger?"), call("image.make", "banner2.png", text="Bake sale", color="teal", size=90),
+            says("Done, with bigger letters."), memories=("The school colour is teal.",), feedback="Lovely!",
+        ),
+        "C+ C+ D+ D+ C+", "C+",
+    ),
+}  # fmt: skip

@@ -1,0 +1,75 @@
+"""Makes tasks for tests in few words."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from hindsight_langgraph.annotation.memories import judge_memories
+from hindsight_langgraph.annotation.roles import judge_steps
+from hindsight_langgraph.annotation.trajectory import Outcome, Step, StepKind
+from hindsight_langgraph.annotation.verdict import Case, Given, Judgement
+from hindsight_langgraph.records import Kind, MemoryUnit, Region
+from tests.clock import NOON
+
+Words = tuple[StepKind, str] | tuple[str, dict[str, Any], str] | tuple[str, dict[str, Any], str, str]
+
+
+def plan(text: str) -> Words:
+    return StepKind.PLAN, text
+
+
+def says(text: str) -> Words:
+    return StepKind.MESSAGE, text
+
+
+def user(text: str) -> Words:
+    return StepKind.GOAL, text
+
+
+def call(tool: str, result: str, **arguments: Any) -> Words:
+    return tool, arguments, result
+
+
+def fails(tool: str, error: str, **arguments: Any) -> Words:
+    return tool, arguments, error, "error"
+
+
+def steps_of(*told: Words) -> tuple[Step, ...]:
+    """Steps with the ids 1, 2, 3, …, a second apart."""
+    return tuple(_step(i, words) for i, words in enumerate(told, 1))
+
+
+def _step(number: int, words: Words) -> Step:
+    at = NOON + timedelta(seconds=number)
+    if isinstance(words[0], StepKind):
+        return Step(id=str(number), kind=words[0], at=at, content=str(words[1]))
+    tool, arguments, content = words[0], words[1], str(words[2])
+    return Step(
+        id=str(number), kind=StepKind.TOOL, at=at, content=content, tool=tool, arguments=json.dumps(arguments, ensure_ascii=False),
+        error=len(words) == 4,
+    )  # fmt: skip
+
+
+def case(goal: str, *told: Words, memories: tuple[str, ...] = (), success: bool | None = True, feedback: str = "", error: str = "") -> Case:
+    """A finished task; its memories have the ids m1, m2, …"""
+    return Case(
+        goal=goal,
+        steps=steps_of(*told),
+        memories=tuple(Given(id=f"m{i}", content=text) for i, text in enumerate(memories, 1)),
+        outcome=Outcome(at=NOON + timedelta(minutes=5), success=success, feedback=feedback, error=error),
+    )
+
+
+def judged(task: Case) -> dict[str, Judgement]:
+    """Judgements by `1`, `2`, …, `m1`, …"""
+    return {j.ref.partition(":")[2]: j for j in [*judge_steps(task), *judge_memories(task)]}
+
+
+def unit(unit_id: str, content: str, **more: Any) -> MemoryUnit:
+    """A fact of user u1."""
+    kind = more.pop("kind", Kind.FACT)
+    return MemoryUnit(
+        id=unit_id, owner="user:u1", content=content, region=Region.SEMANTIC, kind=kind, created_at=NOON, updated_at=NOON, **more
+    )
