@@ -605,9 +605,7 @@ class HindsightMemory:
             run=self._run,
             arun=self._arun,
             clock=self.clock,
-            redact=self._settings.writing.redactor,
-            timeout_s=self.config.timeout_s,
-            strict=self._settings.strict,
+            flow=self._settings,
             scope=None if scope is None else as_scope(scope),
         )
 

@@ -8,11 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, SummarizationMiddleware
+from langchain.agents.middleware import AgentMiddleware, AgentState, HumanInTheLoopMiddleware, SummarizationMiddleware
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
@@ -46,6 +46,10 @@ def timetable(city: str) -> str:
     if city == "Atlantis":
         raise ValueError("no such station")
     return f"{city}: 9:00"
+
+
+class EndedState(AgentState[Any]):
+    outcome: NotRequired[Any]
 
 
 def agent_of(memory: HindsightMemory, model: Scripted, *others: Any, first: bool = True, **more: Any) -> Any:
@@ -104,7 +108,8 @@ def test_a_run_without_a_user_is_an_error(memory: HindsightMemory):
 
 
 def test_tool_calls_and_the_outcome_become_the_tasks_trajectory(memory: HindsightMemory):
-    agent = agent_of(memory, saying(calling("timetable", city="Lyon"), "At 9:00."))
+    ours = HindsightMiddleware(memory, outcome=lambda state: state["messages"][-1].text == "At 9:00.")
+    agent = create_agent(saying(calling("timetable", city="Lyon"), "At 9:00."), [timetable], middleware=[ours])
     agent.invoke(asking("When does a train go to Lyon?"), run_of("u1", "t1"))
     kept = memory.trajectory(scope=Scope(user_id="u1", session_id="t1"))
     assert [step.kind for step in kept.steps if step.kind is not StepKind.RECALL] == [
@@ -128,7 +133,20 @@ def test_a_tool_that_raises_ends_the_run_and_is_remembered_as_a_failure(memory: 
     assert kept.outcome.success is False
 
 
-def test_an_exchange_without_tools_has_no_outcome(memory: HindsightMemory):
+def test_the_agents_own_state_may_say_how_it_ended(memory: HindsightMemory):
+    class Ending(AgentMiddleware[Any, Any, Any]):
+        state_schema = EndedState
+
+        def after_model(self, state: Any, runtime: Any) -> dict[str, Any]:
+            return {"outcome": {"success": False, "feedback": "wrong train"}}
+
+    agent_of(memory, saying("At 9:00."), Ending()).invoke(asking("When does a train go?"), run_of("u1", "t1"))
+    told = memory.trajectory(scope=Scope(user_id="u1", session_id="t1")).outcome
+    assert told is not None
+    assert (told.success, told.feedback) == (False, "wrong train")
+
+
+def test_an_exchange_of_which_nobody_says_how_it_ended_has_no_outcome(memory: HindsightMemory):
     agent_of(memory, saying("noted")).invoke(asking(FACT), run_of("u1", "t1"))
     assert memory.trajectory(scope=Scope(user_id="u1", session_id="t1")).outcome is None
 
