@@ -15,9 +15,7 @@ logger = logging.getLogger("hindsight_langgraph")
 class Outage:
     """Whether one port is down, since when, and when to try it again. Safe to use from many threads."""
 
-    def __init__(
-        self, port: str, *, retry_after_s: float, clock: Clock, meanwhile: str = "the agent goes on without it"
-    ) -> None:
+    def __init__(self, port: str, *, retry_after_s: float, clock: Clock, meanwhile: str = "the agent goes on without it") -> None:
         self.port = port
         self.unanswered = 0
         """Requests of the present outage that got no answer."""
