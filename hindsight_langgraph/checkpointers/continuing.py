@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import CheckpointTuple, DeltaChannelHistory
@@ -43,7 +43,7 @@ class Continuing:
         try:
             found = yield from self._tried(reading)
         except _DOWN:
-            self._blind.put(thread, True)  # noqa: FBT003 — a set with a limit
+            self._blind.put(thread, True)
             return None
         self._blind.drop(thread)
         return found
@@ -59,7 +59,7 @@ class Continuing:
         except _DOWN:
             pass
         if blind:
-            self._dropped.put((thread, ns, checkpoint_id), True)  # noqa: FBT003 — a set with a limit
+            self._dropped.put((thread, ns, checkpoint_id), True)
         return config_of(thread_id, ns, checkpoint_id)
 
     def put_writes(self, config: RunnableConfig, storing: Plan[None]) -> Plan[None]:
@@ -84,7 +84,7 @@ class Continuing:
     def _tried(self, plan: Plan[R]) -> Plan[R]:
         self._outage.check()
         try:
-            reply: Any = yield from plan
+            reply = yield from plan
         except _DOWN as error:
             self._outage.failed(error)
             raise
