@@ -233,6 +233,19 @@ def review(
     console.print(", ".join(f"{count} {fate}" for fate, count in Counter(one.fate for one in done).items()) or "no reviews")
 
 
+@app.command()
+def new(
+    name: Annotated[Path, typer.Argument(help="Directory to make.")],
+    template: Annotated[str, typer.Option("--template", help="personal, support or coding.")] = "personal",
+) -> None:
+    """Copy a template: a small project with memory, its tests and a langgraph.json."""
+    from hindsight_langgraph.scaffold import TEMPLATES, new_project
+
+    made = new_project(name, template)
+    console.print(f"{made}: {TEMPLATES[template]}")
+    console.print(f"cd {made} && pip install -e . && python -m pytest", style="bold", highlight=False)
+
+
 def _settings(path: Path | None) -> HindsightConfig:
     config = HindsightConfig.from_env()
     return config if path is None else config.model_copy(update={"path": path})
