@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.vectors import Matrix
+from benchmarks.corpora import Space
+from benchmarks.vectors import CachedEmbedder, Matrix
 from hindsight_langgraph.lexical import terms
 
 K1, B, RRF_K = 1.5, 0.75, 60
@@ -59,8 +60,19 @@ def fuse(*rankings: Sequence[int]) -> NDArray[np.float64]:
     return total
 
 
-def baselines(query: str, vector: Matrix, *, bm25: Bm25, vectors: Matrix, rng: random.Random) -> dict[str, list[int]]:
-    """The ranking of every baseline for one question."""
-    likeness: NDArray[np.float64] = (vectors @ vector).astype(np.float64)
-    naive, words = rank(likeness, rng), rank(bm25.scores(query), rng)
-    return {"naive_vector": naive, "bm25": words, "rrf": rank(fuse(naive, words), rng)}
+class Baselines:
+    """Every baseline over one space."""
+
+    def __init__(self, corpus: str, space: Space, embedder: CachedEmbedder) -> None:
+        self._corpus, self._embedder, self._rng = corpus, embedder, random.Random(space.id)
+        self._ids = [unit.id for unit in space.units]
+        self._bm25 = Bm25([unit.content for unit in space.units])
+        self._vectors = embedder.documents(f"{corpus}-plain", [unit.content for unit in space.units])
+
+    def rankings(self, query: str) -> dict[str, list[str]]:
+        """Ids best first, by method."""
+        vector: Matrix = self._embedder.queries(self._corpus, [query])[0]
+        likeness: NDArray[np.float64] = (self._vectors @ vector).astype(np.float64)
+        naive, words = rank(likeness, self._rng), rank(self._bm25.scores(query), self._rng)
+        orders = {"naive_vector": naive, "bm25": words, "rrf": rank(fuse(naive, words), self._rng)}
+        return {name: [self._ids[i] for i in order] for name, order in orders.items()}

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from hindsight_langgraph.records import Kind, MemoryUnit, Region, Role, user_owner
@@ -19,6 +20,8 @@ from hindsight_langgraph.records import Kind, MemoryUnit, Region, Role, user_own
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 PRECEDING_CHARS = 200
 TURN_CHARS = 600
+SOURCES = 250
+"""Memory points a persona whose source is asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -222,11 +225,16 @@ def realmem(data: Path) -> Iterator[Space]:
         yield Space(id=path.stem, units=tuple(units), questions=tuple(questions))
 
 
-def realmem_turns(data: Path, *, personas: int = 3) -> Iterator[Space]:
-    """RealMem as whole turns of both speakers: a question's evidence is the turns that the memories it used were read from. Training only."""
+def realmem_turns(data: Path, *, personas: int = 3, ask: str = "questions") -> Iterator[Space]:
+    """RealMem as whole turns of both speakers. Training only.
+
+    Asked "questions", the evidence is the turns that the memories used by the answer were read from; asked "sources", a memory point
+    is the question and the turn that it was read from the evidence.
+    """
     for path in sorted((data / "realmem").glob("*.json"))[:personas]:
         lines: list[Line] = []
         questions: list[Question] = []
+        statements: list[Question] = []
         turn_of: dict[str, str] = {}
         for number, session in enumerate(json.loads(path.read_text())["dialogues"]):
             start = datetime.strptime(session["current_time"][:10], "%Y-%m-%d").replace(tzinfo=UTC)
@@ -238,9 +246,11 @@ def realmem_turns(data: Path, *, personas: int = 3) -> Iterator[Space]:
                     questions.append(Question(text=turn["content"], gold=gold, category="", at=_numbered(start, i)))
             said = [turn["content"].strip()[:TURN_CHARS] for turn in turns]
             for point in session["extracted_memory"]:
-                snapshot = _text_of(point.get("source_content_snapshot") or "")[:TURN_CHARS]
+                snapshot, text = _text_of(point.get("source_content_snapshot") or "")[:TURN_CHARS], _text_of(point["content"])
                 if snapshot in said:
-                    turn_of.setdefault(_text_of(point["content"]), f"s{number}t{said.index(snapshot)}")
+                    source = f"s{number}t{said.index(snapshot)}"
+                    turn_of.setdefault(text, source)
+                    statements.append(Question(text=_bare(text), gold=frozenset({source}), category="statement", at=start))
             lines += [
                 Line(
                     id=f"s{number}t{i}",
@@ -252,7 +262,14 @@ def realmem_turns(data: Path, *, personas: int = 3) -> Iterator[Space]:
                 for i, text in enumerate(said)
                 if text
             ]
+        if ask == "sources":
+            questions = random.Random(path.stem).sample(statements, min(SOURCES, len(statements)))
         yield Space(id=path.stem, units=units_of(path.stem, lines), questions=tuple(questions))
+
+
+def _bare(text: str) -> str:
+    """A memory point without its heading."""
+    return re.sub(r"^【[^】]*】\s*", "", text)
 
 
 def _text_of(content: object) -> str:
@@ -266,4 +283,5 @@ SETS: dict[str, Callable[[Path], Iterator[Space]]] = {
     "memdaily": memdaily,
     "realmem": realmem,
     "realmem_turns": realmem_turns,
+    "realmem_sources": partial(realmem_turns, ask="sources"),
 }

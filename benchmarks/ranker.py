@@ -13,8 +13,10 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.bench_memory import SPACE, BenchMemory
 from benchmarks.corpora import SETS
@@ -29,7 +31,7 @@ from hindsight_langgraph.records import Scope
 from hindsight_langgraph.training.ranker import Group, train_ranker
 
 LINEAR = RecallConfig(ranker=False, abstain=False, dynamic_cut=False)
-CORPORA = ("realmem", "realmem_turns")
+CORPORA = ("realmem", "realmem_turns", "realmem_sources")
 FOLDS = 5
 ADVERSARIAL = "5"
 Case = tuple[Group, str, list[str], frozenset[str], dict[str, str], list[float]]
@@ -66,7 +68,7 @@ def cases(name: str, data: Path, embedder: CachedEmbedder) -> Iterator[Case]:
             for question in space.questions:
                 if not question.gold or (name == "locomo" and question.category == ADVERSARIAL):
                     continue
-                as_of = question.at if name in CORPORA else None
+                as_of = question.at if name in ("realmem", "realmem_turns") else None
                 scope = Scope(user_id=space.id)
                 found = memory.recall(question.text, scope=scope, now=question.at, config=LINEAR, tools=tools, as_of=as_of)
                 ranked = candidates(found)
@@ -109,7 +111,7 @@ def by_folds(found: Sequence[Case]) -> dict[str, object]:
     return {name: summary(judged) for name, judged in table.items()}
 
 
-def spread(values: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]  # any float array
+def spread(values: NDArray[Any]) -> NDArray[Any]:
     """Values between their least and their greatest."""
     span = values.max() - values.min()
     return (values - values.min()) / span if span > 0 else np.zeros_like(values)

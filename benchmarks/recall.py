@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.baselines import Bm25, baselines
+from benchmarks.baselines import Baselines
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import SETS, Question, Space
-from benchmarks.gold import dialogue_paths, measure, recall_probes
+from benchmarks.corpora import SETS, Space
+from benchmarks.gold import Asked, dialogue_paths, measure, recall_probes
 from benchmarks.metrics import Judgement, judge, summary
 from benchmarks.vectors import CachedEmbedder
 from hindsight_langgraph.config import RecallConfig
@@ -36,6 +35,9 @@ def main() -> None:
     options.add_argument("--gold", type=Path)
     options.add_argument("--sets", default="locomo,realtalk,beam,memdaily,gold")
     options.add_argument("--cache", type=Path, default=Path(".cache"))
+    options.add_argument(
+        "--skip-baselines", action="store_true", help="they need every message embedded a second time, without its prefix"
+    )
     options.add_argument("--out", type=Path)
     given = options.parse_args()
     embedder, report = CachedEmbedder(given.cache), dict[str, object]()
@@ -43,19 +45,19 @@ def main() -> None:
         if name == "gold":
             report["gold"] = gold(given.gold, embedder)
         else:
-            report |= public(name, given.data, embedder)
+            report |= public(name, given.data, embedder, compare=not given.skip_baselines)
         print(json.dumps({key: value for key, value in report.items() if key.startswith(name)}, indent=1), flush=True)
     if given.out:
         given.out.write_text(json.dumps(report, indent=1) + "\n")
 
 
-def public(name: str, data: Path, embedder: CachedEmbedder) -> dict[str, object]:
+def public(name: str, data: Path, embedder: CachedEmbedder, *, compare: bool) -> dict[str, object]:
     """The table of one public set, and for LoCoMo those of its two halves."""
     spaces, rows = list(SETS[name](data)), defaultdict[str, Rows](list)
     with BenchMemory(name, embedder) as memory:
         memory.put([unit for space in spaces for unit in space.units])
         for space in spaces:
-            for method, judged in ask_space(name, space, memory, embedder):
+            for method, judged in ask_space(name, space, memory, embedder, compare=compare):
                 rows[method].append(judged)
     report: dict[str, object] = {name: {method: summary(found) for method, found in rows.items()}}
     if name == "locomo":
@@ -66,25 +68,48 @@ def public(name: str, data: Path, embedder: CachedEmbedder) -> dict[str, object]
 
 
 def ask_space(
-    name: str, space: Space, memory: BenchMemory, embedder: CachedEmbedder
-) -> list[tuple[str, tuple[str, str, Judgement]]]:
+    name: str, space: Space, memory: BenchMemory, embedder: CachedEmbedder, *, compare: bool
+) -> Iterator[tuple[str, tuple[str, str, Judgement]]]:
     """Every question of a space by every method."""
-    config, tools, rng = RecallConfig(), tools_for(SPACE), random.Random(space.id)
+    config, tools = RecallConfig(), tools_for(SPACE)
+    methods = {"linear": config.model_copy(update={"ranker": False}), "ours": config}
     session_of = {unit.id: unit.session_id for unit in space.units}
-    ids = [unit.id for unit in space.units]
-    bm25 = Bm25([unit.content for unit in space.units])
-    plain = embedder.documents(f"{name}-plain", [unit.content for unit in space.units])
     asked = [q for q in space.questions if q.gold and not (name == "locomo" and q.category == ADVERSARIAL)]
-    found: list[tuple[str, tuple[str, str, Judgement]]] = []
+    usual = Baselines(name, space, embedder) if compare else None
     for question in asked:
-        vector = embedder.queries(name, [question.text])[0]
-        rankings = {
-            m: [ids[i] for i in order] for m, order in baselines(question.text, vector, bm25=bm25, vectors=plain, rng=rng).items()
-        }
-        for method, variant in (("linear", config.model_copy(update={"ranker": False})), ("ours", config)):
-            recollection = memory.recall(
-                question.text, scope=Scope(user_id=space.id), now=question.at, config=variant, tools=tools
-            )
-            rankings[method] = _ids(recollection.ranking)
-        found += [(m, (space.id, question.category, judge(r, question.gold, session_of))) for m, r in rankings.items()]
-    return found
+        rankings = usual.rankings(question.text) if usual is not None else {}
+        for method, variant in methods.items():
+            found = memory.recall(question.text, scope=Scope(user_id=space.id), now=question.at, config=variant, tools=tools)
+            rankings[method] = [unit.id for unit in found.ranking]
+        for method, ranking in rankings.items():
+            yield method, (space.id, question.category, judge(ranking, question.gold, session_of))
+
+
+def gold(folder: Path, embedder: CachedEmbedder) -> dict[str, object]:
+    """The shares over the probes of the labelled dialogues, as recall is shipped and with one stage off at a time."""
+    variants = {
+        "shipped": RecallConfig(),
+        "without_ranker": RecallConfig(ranker=False),
+        "without_cut": RecallConfig(dynamic_cut=False),
+        "without_abstention": RecallConfig(abstain=False),
+        "route_only": RecallConfig(route_only=True),
+        "entity_filter": RecallConfig(entity_filter=True),
+        **{preset: RecallConfig(preset=preset) for preset in ("balanced", "decay", "weighted", "associative", "causal")},
+    }
+    report = {name: probes(folder, embedder, config) for name, config in variants.items()}
+    for supersession in ("labels", "none"):
+        report[f"supersession_{supersession}"] = probes(folder, embedder, RecallConfig(), supersession=supersession)
+    return {**report.pop("shipped"), "variants": report}
+
+
+def probes(folder: Path, embedder: CachedEmbedder, config: RecallConfig, *, supersession: str = "match") -> dict[str, float]:
+    """The shares under one configuration."""
+    found: list[Asked] = []
+    for path in dialogue_paths(folder):
+        with BenchMemory("gold", embedder) as memory:
+            found += recall_probes(path, memory, config=config, tools=tools_for(SPACE), supersession=supersession)
+    return measure(found)
+
+
+if __name__ == "__main__":
+    main()

@@ -22,6 +22,7 @@ class CachedEmbedder:
         directory.mkdir(parents=True, exist_ok=True)
         self._directory = directory
         self._model: Callable[[list[str], bool], Matrix] | None = None
+        self._known: dict[Path, dict[str, Matrix]] = {}
 
     def documents(self, name: str, texts: Sequence[str]) -> Matrix:
         """Unit-length vectors of `texts` as stored ones, [n, 384]."""
@@ -34,14 +35,17 @@ class CachedEmbedder:
     def _vectors(self, name: str, purpose: str, texts: Sequence[str]) -> Matrix:
         keys = [hashlib.blake2b(text.encode(), digest_size=12).hexdigest() for text in texts]
         path = self._directory / f"e5-{name}-{purpose}.npz"
-        known = self._load(path)
+        if path not in self._known:
+            self._known[path] = self._load(path)
+        known = self._known[path]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         for chunk in _chunks(list(missing.items()), 512):
             made = self._embed([text[:MAX_CHARS] or "." for _, text in chunk], query=purpose == "query")
-            known |= dict(zip((key for key, _ in chunk), made.astype(np.float16), strict=True))
+            known.update(zip((key for key, _ in chunk), made.astype(np.float16), strict=True))
             self._save(path, known)
         vectors = np.stack([known[key] for key in keys]).astype(np.float32)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        unit: Matrix = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return unit
 
     def _embed(self, texts: list[str], *, query: bool) -> Matrix:
         if self._model is None:

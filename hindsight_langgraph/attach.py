@@ -113,7 +113,7 @@ def _with_recollection(builder: StateGraph[Any, Any, Any, Any], schema: type[Any
     hints = get_type_hints(schema, include_extras=True)
     fields = get_type_hints(node_input(messages_key), include_extras=True)
     fields |= {key: hints[key] for key in builder.schemas[schema] if key in hints}
-    made: type[Any] = TypedDict(f"{schema.__name__}WithRecollection", fields, total=False)  # type: ignore[operator, misc] # its keys are the graph's
+    made: type[Any] = TypedDict(f"{schema.__name__}WithRecollection", fields, total=False)  # type: ignore[misc] # its keys are the graph's
     return made
 
 

@@ -90,8 +90,8 @@ class ConsolidationConfig(Section):
     idle_s: float = Field(default=300.0, gt=0)
     merge_cosine: float = Field(default=0.92, ge=0, le=1)
     link_cosine: float = Field(default=0.85, ge=0, le=1)
-    restated_cosine: float = Field(default=0.60, ge=0, le=1)
-    """Merges a text that says of itself that it only repeats ("as always")."""
+    repeat_cosine: float = Field(default=0.60, ge=0, le=1)
+    """Merges a text that by its words only repeats another ("as always")."""
     lease_s: float = Field(default=120.0, gt=0)
     """How long a run that died keeps others from the same owner."""
     off: tuple[str, ...] = ()

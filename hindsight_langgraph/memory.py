@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from langchain_core.messages import BaseMessage
 from pydantic import JsonValue
@@ -59,10 +59,12 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
     from hindsight_langgraph.checkpointers import HindsightSaver, Observation, ObservingSaver
+    from hindsight_langgraph.store import HindsightStore
 
 logger = logging.getLogger("hindsight_langgraph")
 
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class HindsightMemory:
@@ -433,6 +435,14 @@ class HindsightMemory:
                 await self._arun(caring.settle_due(due, report, now=self.clock.now(), settings=self._settings))
         return reports
 
+    def count_due(self) -> int:
+        """How many users' time has come; one that a process works on is not counted."""
+        return self._run(caring.count_due(now=self.clock.now()))
+
+    async def acount_due(self) -> int:
+        """As `count_due`."""
+        return await self._arun(caring.count_due(now=self.clock.now()))
+
     def units(self, *, scope: Scope | str, statuses: Sequence[Status] | None = None, limit: int = 1_000) -> list[MemoryUnit]:
         """The user's own units, of the given statuses or of all."""
         return self._run(caring.list_units(as_scope(scope), statuses=statuses, limit=limit))
@@ -547,6 +557,59 @@ class HindsightMemory:
         from hindsight_langgraph.checkpointers import ObservingSaver
 
         return ObservingSaver(saver, self._note)
+
+    @overload
+    def step(self, function: F, /) -> F: ...
+
+    @overload
+    def step(self, *, scope: Scope | str | None = None, messages_key: str = "messages") -> Callable[[F], F]: ...
+
+    def step(
+        self, function: Callable[..., Any] | None = None, /, *, scope: Scope | str | None = None, messages_key: str = "messages"
+    ) -> Any:
+        """Decorate a plain function, a node or a functional-API task: recall before it, take in what it did.
+
+        Its first argument is the user's words, a message, a list of messages, or a state that has them. The function sees what was
+        recalled just before the user's message, or, if it has a parameter `recollection`, is given that and sees its argument as it is.
+        What it returns (words, messages, a state's update, a `Command`) is taken in, an error as a failure; it is returned without
+        anything that was injected.
+
+        Args:
+            function: blocking or awaiting; not a generator.
+            scope: whose memory; None reads it from the run, or from the call's `config`.
+            messages_key: where a state has its messages.
+
+        Raises:
+            CallError: not such a function; at a call, an argument without messages.
+            MissingUser: at a call, neither `scope` nor the run names a user.
+        """
+        from hindsight_langgraph.step import remembering
+
+        def decorate(decorated: F) -> F:
+            return remembering(self, decorated, scope=scope, messages_key=messages_key)
+
+        return decorate if function is None else decorate(function)
+
+    def as_store(self, *, scope: Scope | str | None = None) -> HindsightStore:
+        """The memory as a LangGraph store: `compile(store=memory.as_store())`, `runtime.store.search(("memories", user), query=…)`.
+
+        Items that are put are managed memory: found by meaning, recalled, exported and erased with their user. What the memory
+        remembered by itself is read under `("memories", USER)`.
+
+        Args:
+            scope: whose items outside a run; inside one they are always those of the run's user.
+        """
+        from hindsight_langgraph.store import as_store
+
+        return as_store(
+            run=self._run,
+            arun=self._arun,
+            clock=self.clock,
+            redact=self._settings.writing.redactor,
+            timeout_s=self.config.timeout_s,
+            strict=self._settings.strict,
+            scope=None if scope is None else as_scope(scope),
+        )
 
     def tools(self) -> list[BaseTool]:
         """`memory_search`, `memory_write` and `memory_forget` for a model; the user is read from the run."""

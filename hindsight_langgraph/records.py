@@ -178,6 +178,18 @@ class Episode(Record):
     tags: tuple[str, ...] = ()
 
 
+class StoredItem(Record):
+    """What a caller of the LangGraph store put: its address and its value."""
+
+    namespace: tuple[str, ...]
+    key: str
+    value: str
+    """A JSON object."""
+    indexed: bool = True
+    """False keeps it out of searches by meaning."""
+    ttl_minutes: float | None = Field(default=None, gt=0)
+
+
 def _no_blank(value: str, what: str) -> str:
     if not value.strip():
         raise MissingUser(f"{what} is blank; pass the id of one user, for example user_id='alice'")
@@ -304,7 +316,9 @@ class MemoryUnit(Record):
     related: tuple[str, ...] = ()
     tier: Tier = Tier.WORKING_SET
     raw: bool = False
-    """True for text kept whole because extraction failed or was unsure (SPEC B4)."""
+    """True for text kept whole because extraction failed or was unsure (SPEC B4), or because it is a caller's item."""
+    item: StoredItem | None = None
+    """For a unit that was put through the LangGraph store; its `valid_to` is when it expires."""
     revision: int = Field(default=0, ge=0)
     """Goes up by one at each change; a writer that saw an older one must read again."""
 

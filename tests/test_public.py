@@ -13,7 +13,9 @@ def test_the_public_names_are_these_and_sorted():
     assert hindsight_langgraph.__all__ == [
         "HindsightConfig", "HindsightError", "HindsightMemory", "MemoryUnit", "Query", "Recollection", "Scope", "Turn",
     ]  # fmt: skip
-    assert nodes.__all__ == ["AnnotateAfterStep", "ConsolidateOnIdle", "MemoryState", "RecallBeforePlan", "Recalled"]
+    assert nodes.__all__ == [
+        "AnnotateAfterStep", "ConsolidateOnIdle", "MemoryState", "RecallBeforePlan", "Recalled", "arecollect", "recollect",
+    ]  # fmt: skip
     for module in (hindsight_langgraph, nodes):
         assert all(hasattr(module, name) for name in module.__all__)
 
@@ -28,7 +30,10 @@ def test_every_method_has_an_awaiting_twin_with_the_same_parameters():
         "checkpointer",
         "consolidation_graph",
         "observe",
-        "export_lines",
+        "as_store",
+            "tools",
+            "step",
+            "export_lines",
         "import_lines",
     }
     assert {f"a{name}" for name in blocking} == {name for name, member in methods.items() if inspect.iscoroutinefunction(member)}

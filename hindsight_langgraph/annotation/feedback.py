@@ -16,6 +16,7 @@ LEAST_CONFIDENCE, MOST_CONFIDENCE = 0.1, 1.0
 """SPEC C9."""
 STEP: Final = 0.2
 """The most that one outcome moves an importance."""
+MISSED: Final = 0.2
 ACCEPTED: Final = 0.1
 CORRECTED: Final = -0.2
 """SPEC C9: what a user's acceptance or correction is worth to the confidence of what the answer rested on."""
@@ -23,7 +24,6 @@ RECENT: Final = 5
 """How many of the last verdicts a role follows."""
 IGNORED_BEFORE_NOISE: Final = 4
 """So many verdicts of noise in a row make a unit noise: one task that it did not fit says little."""
-MISLED_BEFORE_NOISE: Final = 2
 
 
 class Event(Record):
@@ -81,13 +81,14 @@ def event_of(
 
 
 def missed_event(unit: MemoryUnit, *, reason: str, case: str, outcome: str, at: AwareDatetime) -> Event:
-    """A memory that was not recalled and would have helped is raised, and is noise no longer (SPEC E3, E5)."""
+    """A memory that was not recalled and would have decided the task is raised, whatever it was before (SPEC E3, E5)."""
     return Event(
-        id=f"{case}:{unit.id}", at=at, unit_id=unit.id, case=case, outcome=outcome, verdict=None, effect=Effect.POSITIVE,
+        id=f"{case}:{unit.id}", at=at, unit_id=unit.id, case=case, outcome=outcome, verdict=CausalRole.DIRECT_CAUSE, effect=Effect.POSITIVE,
         reason=f"missed: {reason}",
-        importance_by=_within(unit.importance, 0.15, LEAST, MOST),
+        importance_by=_within(unit.importance, MISSED, LEAST, MOST),
+        confidence_by=_within(unit.confidence, ACCEPTED, LEAST_CONFIDENCE, MOST_CONFIDENCE),
         role_before=unit.role,
-        role_after=CausalRole.CONTEXT if unit.role in (None, CausalRole.NOISE) else unit.role,
+        role_after=CausalRole.DIRECT_CAUSE,
     )  # fmt: skip
 
 
@@ -100,8 +101,7 @@ def role_after(unit: MemoryUnit, judgement: Judgement, past: Sequence[Event]) ->
     told = [(event.verdict, event.effect) for event in past if not event.taken_back and event.verdict is not None][-RECENT + 1 :]
     told.append((judgement.role, judgement.effect))
     if judgement.effect is Effect.NEGATIVE:
-        misled = sum(effect is Effect.NEGATIVE for _, effect in told[-3:])
-        return CausalRole.NOISE if misled >= MISLED_BEFORE_NOISE else CausalRole.CONTEXT
+        return CausalRole.CONTEXT  # it falls, and can come back: what misleads today may be right again tomorrow
     if judgement.role is CausalRole.DIRECT_CAUSE and judgement.effect is Effect.POSITIVE:
         return CausalRole.DIRECT_CAUSE
     ignored = [role is CausalRole.NOISE for role, _ in told]
@@ -109,7 +109,7 @@ def role_after(unit: MemoryUnit, judgement: Judgement, past: Sequence[Event]) ->
         return CausalRole.NOISE
     if any(role is CausalRole.DIRECT_CAUSE and effect is Effect.POSITIVE for role, effect in told):
         return CausalRole.DIRECT_CAUSE
-    return unit.role if judgement.role is CausalRole.NOISE else CausalRole.CONTEXT
+    return unit.role or CausalRole.CONTEXT if judgement.role is CausalRole.NOISE else CausalRole.CONTEXT
 
 
 def apply_event(event: Event, unit: MemoryUnit) -> MemoryUnit:
@@ -136,7 +136,7 @@ def _moves(unit: MemoryUnit, judgement: Judgement, *, success: bool) -> tuple[fl
         case CausalRole.CONTEXT, _ if not used and not success and judgement.importance >= 0.35:
             return 0.1, 0.0  # it was right, and the agent did not heed it: next time it should weigh more
         case CausalRole.NOISE, _:
-            return -0.04, 0.0
+            return -0.06, 0.0
         case _:
             return (-0.01, 0.0) if not used else (0.0, 0.0)
 

@@ -11,6 +11,8 @@ from typing import Final, cast
 from hindsight_langgraph.lexical import terms
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z]*(?:[._/:@-]*[A-Za-z]*\d[\w.-]*|[_/@][\w./@-]+|(?:[.-][A-Za-z]\w*)+)")
+_HOST: Final = re.compile(r"[a-z0-9-]*\d[a-z0-9-]*(?:\.[a-z0-9-]+)+")
+"""A host is spoken of by its first label too."""
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w])")
 _HAN_NUMBER: Final = re.compile(r"[零〇一二两三四五六七八九十百千万]+(?=[天日号点个人元块分秒周月年次条片成折倍%])")
 _DIGITS: Final = {**{c: n for n, c in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2}
@@ -25,6 +27,7 @@ _EMPTY_WORDS: Final = frozenset(
 def marks(text: str) -> frozenset[str]:
     """Numbers and identifiers of a text: what is hardly shared by chance. Numbers in figures and in Chinese words are one."""
     found = {match.lower().strip("./:-") for match in _IDENTIFIER.findall(text)}
+    found |= {name for full in found if _HOST.fullmatch(full) and (name := full.split(".", 1)[0])}
     found |= {match.replace(",", "") for match in _NUMBER.findall(text)}
     return frozenset(found | {str(_number(match)) for match in _HAN_NUMBER.findall(text)})
 

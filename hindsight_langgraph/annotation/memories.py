@@ -37,7 +37,8 @@ def judge_memories(case: Case, *, likeness: Mapping[str, Mapping[int, float]] | 
 
 
 def _judge(memory: Given, case: Case, course: Course, causes: frozenset[int], likeness: Mapping[int, float] | None) -> Judgement:
-    use = use_of(memory, case.steps, goal=case.goal, likeness=likeness)
+    others = [other for other in case.memories if other is not memory]
+    use = use_of(memory, case.steps, goal=case.goal, others=others, likeness=likeness)
     said = "\n".join([case.steps[i].content for i in course.users] + [case.outcome.feedback, case.outcome.error])
     blamed = case.outcome.success is False and bool(causes & set(use.steps))
     refuted, against = _refuted(memory, case, course, followed=blamed)
@@ -89,7 +90,7 @@ def _refuted(memory: Given, case: Case, course: Course, *, followed: bool) -> tu
             else overruled(case.outcome.feedback).splitlines()
         )
     for clause in parts:
-        if common := shared(memory.content, clause) - _names(case):
+        if common := _told(memory, clause, case) - marks(case.goal) - words(case.goal):
             return True, f"the user said {', '.join(sorted(common)[:3])} is otherwise"
     return False, ""
 

@@ -19,13 +19,21 @@ _CITED: Final = re.compile(
 )
 
 
-def use_of(memory: Given, steps: Sequence[Step], *, goal: str, likeness: Mapping[int, float] | None = None) -> Use:
+def use_of(
+    memory: Given,
+    steps: Sequence[Step],
+    *,
+    goal: str,
+    others: Sequence[Given] = (),
+    likeness: Mapping[int, float] | None = None,
+) -> Use:
     """Whether `memory` was used in `steps`, with the reason.
 
     Args:
         memory: what the task was given.
         steps: what was done, in order.
         goal: the user's request; what a step shares with it anyway shows no use of a memory.
+        others: the memories given beside it: one that shares all that this one shares with a step, and more, is what the step rests on.
         likeness: by place, how alike memory and step are in meaning, from 0 to 1, where an embedding model is at hand.
     """
     cited = tuple(i for i, step in enumerate(steps) if f"[{memory.id}]" in step.content or f"memory:{memory.id}" in step.content)
@@ -44,6 +52,8 @@ def use_of(memory: Given, steps: Sequence[Step], *, goal: str, likeness: Mapping
             found[i] = f"carries {_listed(only_here)}"
             decisive = decisive or step.kind is StepKind.TOOL
         elif step.kind is not StepKind.MESSAGE and (common := shared(memory.content, text)):
+            if any(common < shared(other.content, text) for other in others):
+                continue
             cites = step.kind is StepKind.PLAN and bool(_CITED.search(step.content))
             found[i] = f"{'cites memory and ' if cites else ''}shares {_listed(common)}"
             decisive = decisive or cites or bool(common & _argument_words(step) - words(goal))

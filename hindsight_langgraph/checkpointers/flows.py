@@ -73,14 +73,24 @@ class Lifetime:
         return self.ttl_s if self.refresh_on_read else None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Known:
+    """What is remembered of a checkpoint; none of its values, which would stay in memory with it."""
+
+    versions: Mapping[str, Any]
+    """Channel to version."""
+    refs: Mapping[str, bytes]
+    """Channel to reference."""
+
+
 class Flows:
     """The flows of one serializer over one store's threads."""
 
     def __init__(self, codec: ValueCodec, lifetime: Lifetime) -> None:
         self.codec = codec
         self._lifetime = lifetime
-        self._known: Cache[Document] = Cache(_KNOWN_CHECKPOINTS)
-        """Channel versions and references of checkpoints that were put or read here."""
+        self._known: Cache[_Known] = Cache(_KNOWN_CHECKPOINTS)
+        """Checkpoints that were put or read here."""
 
     # --- writing
 
@@ -105,13 +115,12 @@ class Flows:
             request = PutCheckpoint(thread=thread, row=row, objects=out.objects, needs=out.wanted(), ttl_s=self._lifetime.ttl_s)
             if (yield from ask(request)):
                 self.codec.remember(thread, out)
-                document = Document(row=row, checkpoint=checkpoint, metadata=full_metadata, refs=refs)
-                self._known.put((thread, ns, row.id), document)
+                self._known.put((thread, ns, row.id), _Known(versions=dict(checkpoint["channel_versions"]), refs=refs))
                 return config_of(thread_id, ns, row.id)
         raise StoreCorrupt(f"thread {thread!r} does not take a checkpoint that comes with all it needs")
 
     def _refs(
-        self, thread: str, checkpoint: Checkpoint, new_versions: ChannelVersions, parent: Document | None, out: Outgoing
+        self, thread: str, checkpoint: Checkpoint, new_versions: ChannelVersions, parent: _Known | None, out: Outgoing
     ) -> dict[str, bytes]:
         versions = checkpoint["channel_versions"]
         refs: dict[str, bytes] = {}
@@ -182,7 +191,7 @@ class Flows:
     def open(self, thread: str, row: CheckpointRow) -> Document:
         """Parse a checkpoint that was read."""
         document = unpack_checkpoint(self.codec, row)
-        self._known.put((thread, row.ns, row.id), document)
+        self._known.put((thread, row.ns, row.id), _Known(versions=document.versions, refs=document.refs))
         return document
 
     def _read_objects(self, thread: str, refs: Sequence[bytes]) -> Plan[Objects]:

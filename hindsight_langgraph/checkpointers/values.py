@@ -19,7 +19,9 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, list_digest, spell_out, splice, value_digest
 from hindsight_langgraph.checkpoint_ops import Objects
 from hindsight_langgraph.checkpointers.cache import Cache
-from hindsight_langgraph.checkpointers.items import Fingerprint, Recipe, fingerprint, rebuild, same_state, worth_itemising
+from hindsight_langgraph.checkpointers.chunks import Chunks
+from hindsight_langgraph.checkpointers.items import Recipe, worth_itemising
+from hindsight_langgraph.checkpointers.snapshots import Shape, Snapshot
 from hindsight_langgraph.errors import StoreCorrupt, StoreRejected
 
 _SHORT_VALUE = 48
@@ -53,26 +55,35 @@ class ListState:
 
     refs: bytes
     links: int
-    recipes: tuple[Recipe, ...]
-    print: Fingerprint | None = None
+    recipes: Chunks[Recipe]
+    weight: int
+    """Roughly the bytes that it holds."""
+    snapshot: Snapshot | None = None
     """Of the items as they were put; None until they are needed."""
-    exact: bool = False
-    """Whether the fingerprint describes the items as they are parsed, in full."""
+    shapes: tuple[Shape | None, ...] = ()
+    """Of those leading items that were compared with what their bytes are parsed to."""
+    exact: bool = True
+    """Whether those were the same, and the snapshot describes them in full."""
 
     def build(self) -> list[Any]:
         """The list, made anew."""
-        if self.print is not None and self.exact:
-            return rebuild(self.print, self.recipes)
-        items = [recipe.parse() for recipe in self.recipes]
-        if self.print is None:
-            self.print = fingerprint(items)
-            self.exact = self.print is not None and all(recipe.shape is not None for recipe in self.recipes)
-        return items
+        if self.snapshot is None:
+            items = [recipe.parse() for recipe in self.recipes]
+            self.snapshot = _NOTHING.continued(items)
+            self.shapes = tuple(recipe.shape for recipe in self.recipes)
+            self.exact = self.snapshot is not None and None not in self.shapes
+            return items
+        if self.exact and len(self.shapes) < len(self.recipes):
+            # Only now: most versions are never read here, and parsing a message costs as much as all the rest of putting it.
+            new = tuple(self.recipes.after(len(self.shapes)))
+            self.exact = all(recipe.comes_back() for recipe in new)
+            self.shapes += tuple(recipe.shape for recipe in new)
+        if self.exact:
+            return self.snapshot.rebuild(self.shapes)
+        return [recipe.parse() for recipe in self.recipes]
 
-    @property
-    def weight(self) -> int:
-        """Roughly the bytes that it holds."""
-        return 64 * len(self.recipes) + (len(self.print) if self.print else 0)
+
+_NOTHING = Snapshot()
 
 
 class ValueCodec:
@@ -121,8 +132,9 @@ class ValueCodec:
             out: Collects objects and needs.
             base: The reference of the version before, when there is one that may be built on.
         """
-        if worth_itemising(value):
-            return self._encode_list(thread, value, out, base)
+        known, seen = self._continued(thread, value, base)
+        if worth_itemising(value, after=len(known.recipes) if seen is not None and known is not None else 0):
+            return self._encode_list(value, out, base, known, seen)
         if _holds_lists(value):
             refs = [self.encode(thread, inner, out) for inner in value.values()]
             return b"m" + _join([self.dumps(list(value)), *refs])
@@ -145,54 +157,77 @@ class ValueCodec:
         for key, recipe in out.recipes.items():
             self._values.put((thread, key), recipe, len(recipe.typed))
 
-    def _bring(self, typed: bytes, out: Outgoing) -> bytes:
+    def _bring(self, typed: bytes, out: Outgoing, put: Snapshot | None = None) -> bytes:
         """Add a value to what is sent; its digest."""
         digest = value_digest(typed)
         key = b"v" + digest
         if key not in out.objects:
             out.objects[key] = typed
-            out.recipes[key] = Recipe(typed, self.loads)
+            out.recipes[key] = Recipe(typed, self.loads, put)
         return digest
 
-    def _encode_list(self, thread: str, items: list[Any], out: Outgoing, base: bytes | None) -> bytes:
-        known = self._known(thread, base)
-        seen = fingerprint(items)
-        same = 0
-        if known is not None and seen is not None and known.print is not None and known.print.begins(seen):
-            same = len(known.recipes)
-        digests = [self._bring(self.dumps(item), out) for item in items[same:]]
-        refs = (known.refs if known is not None and same else b"") + b"".join(digests)
-        if len(items) <= _SHORT_LIST:
+    def _encode_list(
+        self, items: list[Any], out: Outgoing, base: bytes | None, known: ListState | None, seen: Snapshot | None
+    ) -> bytes:
+        """The reference of a list.
+
+        Args:
+            items: The list.
+            out: Collects objects and needs.
+            base: The reference of the version before.
+            known: The state of that version.
+            seen: The snapshot of the items, when they begin with those of that version.
+        """
+        head = known if seen is not None else None
+        same = len(head.recipes) if head is not None else 0
+        short = len(items) <= _SHORT_LIST
+        if seen is None and not short:
+            seen = _NOTHING.continued(items)
+        digests = [
+            self._bring(self.dumps(item), out, None if short or seen is None else _NOTHING.continued([item]))
+            for item in items[same:]
+        ]
+        refs = (head.refs if head is not None else b"") + b"".join(digests)
+        if short:
             return b"s" + refs  # of a list this short nothing is ever known: every item comes along
         key = b"l" + list_digest(refs)
         if known is not None and base is not None:
             # With the version before there are all of its items, whether the new node is a splice of it or not.
             out.needs[base] = None
             out.outgrown[base] = None
-            for digest in _pieces(known.refs) if not same else ():
+            for digest in _pieces(known.refs) if head is None else ():
                 out.objects.pop(b"v" + digest, None)
             node = splice(base[1:], known.refs, known.links, refs)
         else:
             node = spell_out(refs)
         if key != base:
             out.objects[key] = node.pack()
-        new = [out.recipes[b"v" + digest] for digest in digests]
-        exact = known.exact if known is not None and same else True
-        exact = exact and all(
-            same_state(item, recipe.parse()) and recipe.shape is not None for item, recipe in zip(items[same:], new, strict=True)
+        new = tuple(out.recipes[b"v" + digest] for digest in digests)
+        out.lists[key] = ListState(
+            refs=refs,
+            links=node.links,
+            recipes=(head.recipes if head is not None else Chunks[Recipe]()).plus(new),
+            weight=(head.weight if head is not None else 0) + _weight(new),
+            snapshot=seen,
+            shapes=head.shapes if head is not None else (),
+            exact=head.exact if head is not None else True,
         )
-        recipes = known.recipes if known is not None and same else ()
-        out.lists[key] = ListState(refs=refs, links=node.links, recipes=(*recipes, *new), print=seen, exact=exact)
         return key
 
+    def _continued(self, thread: str, value: Any, base: bytes | None) -> tuple[ListState | None, Snapshot | None]:
+        """The state of the version before, and the snapshot of a list that begins with its items."""
+        known = self._known(thread, base) if type(value) is list else None
+        if known is None or known.snapshot is None:
+            return known, None
+        return known, known.snapshot.continued(cast("list[Any]", value))
+
     def _known(self, thread: str, base: bytes | None) -> ListState | None:
-        """The state of the version before, with its fingerprint."""
+        """The state of the version before, with its snapshot."""
         if base is None or base[:1] != b"l":
             return None
         state = self._lists.get((thread, base))
-        if state is not None and state.print is None:
+        if state is not None and state.snapshot is None:
             state.build()
-            self._lists.put((thread, base), state, state.weight)
         return state
 
     # --- from references
@@ -218,7 +253,8 @@ class ValueCodec:
             refs, links = objects.lists[key]
             recipes = [self.recipe(thread, b"v" + digest, objects) for digest in _pieces(refs)]
             if None not in recipes:
-                state = ListState(refs=refs, links=links, recipes=tuple(cast("list[Recipe]", recipes)))
+                known = Chunks((tuple(cast("list[Recipe]", recipes)),))
+                state = ListState(refs=refs, links=links, recipes=known, weight=_weight(known))
                 self._lists.put((thread, key), state, state.weight)
         return state
 
@@ -301,6 +337,11 @@ def _split(joined: bytes) -> list[bytes]:
         parts.append(joined[at : at + length])
         at += length
     return parts
+
+
+def _weight(recipes: Iterable[Recipe]) -> int:
+    """Roughly the bytes of items: their text, and some 500 for the objects that hold it."""
+    return sum(500 + len(recipe.typed) for recipe in recipes)
 
 
 def _pieces(refs: bytes) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from hindsight_langgraph.consolidation.changes import Link
+from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Region, Status
 
@@ -19,7 +20,7 @@ _COMMON: Final = 40
 
 def find_chains(units: Iterable[MemoryUnit]) -> list[Link]:
     """Links between neighbours on the timeline of each goal and thing; an episode that has none joins its thread's timeline."""
-    episodes = [unit for unit in units if unit.region is Region.EPISODIC and unit.status is Status.ACTIVE]
+    episodes = [unit for unit in units if unit.region is Region.EPISODIC and unit.status is Status.ACTIVE and not is_made(unit)]
     lines: defaultdict[str, list[MemoryUnit]] = defaultdict(list)
     for unit in episodes:
         for name in _storylines(unit):

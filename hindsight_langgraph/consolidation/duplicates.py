@@ -17,6 +17,7 @@ from hindsight_langgraph.config import ConsolidationConfig
 from hindsight_langgraph.consolidation.changes import Link, Merge
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import attribute_keys, subject_keys
+from hindsight_langgraph.consolidation.repeats import repeats
 from hindsight_langgraph.consolidation.values import Likeness, compare_values, read_value
 from hindsight_langgraph.encoding.cues import cues
 from hindsight_langgraph.encoding.identity import same_text
@@ -25,6 +26,8 @@ from hindsight_langgraph.encoding.updates import is_restated, stand_side_by_side
 from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit, Status
 from hindsight_langgraph.similarity import COSINE_FLOORS, similarity
 
+_NEAR_BEST: Final = 0.08
+"""A repeat is of the closest earlier unit, or of one about as close."""
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
@@ -46,13 +49,16 @@ def find_duplicates(
     merges: list[Merge | Link] = []
     links: list[Merge | Link] = []
     taken: set[str] = set()
-    for closeness, one, other in _close_pairs(able, wanted, space=space, least=min(config.link_cosine, config.restated_cosine)):
+    closest: dict[str, float] = {}
+    for closeness, one, other in _close_pairs(able, wanted, space=space, least=min(config.link_cosine, config.repeat_cosine)):
         older, newer = sorted((one, other), key=lambda unit: (unit.moment, unit.id))
-        enough = config.restated_cosine if is_restated(newer) else config.merge_cosine
-        if closeness >= enough and says_the_same(older, newer):
+        best = closest.setdefault(newer.id, closeness)
+        same = closeness >= config.merge_cosine and says_the_same(older, newer)
+        again = closeness >= max(config.repeat_cosine, best - _NEAR_BEST) and _may_repeat(older, newer)
+        if same or again:
             if not {one.id, other.id} & taken:
                 taken |= {one.id, other.id}
-                reason = f"says the same, {closeness:.2f}"
+                reason = f"{'says the same' if same else 'says it again'}, {closeness:.2f}"
                 merges.append(
                     Merge(kept=older.id, gone=newer.id, kept_text=older.content, gone_text=newer.content, reason=reason)
                 )
@@ -67,15 +73,18 @@ def says_the_same(older: MemoryUnit, newer: MemoryUnit) -> bool:
         return True
     if older.triple and newer.triple:
         return _same_statement(older, newer)
-    numbers, others = set(_NUMBER.findall(older.content)), set(_NUMBER.findall(newer.content))
-    restated = is_restated(newer)
-    if (not numbers >= others) if restated else numbers != others:
+    if older.kind is not newer.kind or same_text(older.content) in same_text(newer.content):
+        return False  # the newer one says more, such as a choice among what the older one offered
+    if set(_NUMBER.findall(older.content)) != set(_NUMBER.findall(newer.content)) or set(older.entities) != set(newer.entities):
         return False
-    if (not set(older.entities) >= set(newer.entities)) if restated else set(older.entities) != set(newer.entities):
+    return not stand_side_by_side(newer, older) and _same_polarity(older, newer)
+
+
+def _may_repeat(older: MemoryUnit, newer: MemoryUnit) -> bool:
+    """Whether the newer one says the older again, by its own words, and no triple speaks against it."""
+    if older.triple and newer.triple and not _same_statement(older, newer):
         return False
-    if stand_side_by_side(newer, older) and not restated:
-        return False
-    return _same_polarity(older, newer)
+    return older.speaker is newer.speaker and repeats(newer, older)
 
 
 def _same_statement(older: MemoryUnit, newer: MemoryUnit) -> bool:

@@ -12,14 +12,14 @@ from hindsight_langgraph.records import MemoryUnit, Record
 _REQUEST: Final = re.compile(
     r"^\W*(?:(?:oh|ok|okay|actually|and|also|no|hey|so|well)[, ]+)*(?:(?:please|could you|can you|would you|i want you to|i'd like you to|you (?:can|should|may)|kindly)[, ]+)*"
     r"(?:please )?(?:(?:forget|erase|delete|remove)(?: (?:about|again))?\s+(?P<en>.+)|(?:do not|don't) remember (?P<en2>.+))$"
-    r"|^\W*(?:请|麻烦|你|把|那就|还是|帮我)*(?:忘掉|忘了|忘记|删掉|删除|抹掉|别记|不要记)(?:吧|了)?(?P<zh>.*)$"
+    r"|^\W*(?:请|麻烦|你|把|那就|还是|帮我)*(?:忘掉|删掉|删除|抹掉|别记|不要记|忘(?:了|记)(?=吧|我[说讲提告]|关于|那[个条件]|刚才|这[个条件]|它))(?:吧|了)?(?P<zh>.*)$"
     r"|^\W*(?P<zh3>[^，。！？?,]{1,12}?)(?:那个|的事|这事|这件事)?(?:你)?(?:就)?(?:忘了吧|忘掉吧|别记了|当我没说)(?![？?])[^？?]*$"
     r"|^\W*(?:请|麻烦|帮我)*把(?P<zh2>.+?)(?:忘掉|忘了|忘记|删掉|删除|抹掉)(?:吧|了)?\W*$",
     re.IGNORECASE | re.DOTALL,
 )
 _MEMORY: Final = re.compile(
     r"\b(?:from|in|out of) (?:your |the )?memory\b|\bever\b|\b(?:that )?i (?:ever )?(?:told|said|mentioned|wrote)(?: (?:to )?you)?\b|\byou (?:know|remember|have|stored|noted)\b"
-    r"|我(?:之前|刚才|刚刚|以前|上次)?(?:跟你|和你|对你|告诉你|给你)?(?:说|讲|提|告诉|发)(?:过|到|你)?的?|你(?:记得|知道|记住|存)的?|从?记忆(?:里|中)?|关于",
+    r"|我(?:之前|刚才|刚刚|以前|上次)?(?:跟你|和你|对你|告诉你|给你)?(?:说|讲|提|告诉|发)(?:过|到|你)?的?|你(?:记得|知道|记住|存)的?|从?记忆(?:里|中)?|关于|我(?:的|家的|那个)",
     re.IGNORECASE,
 )
 _EMPTY: Final = frozenset(

@@ -6,33 +6,16 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from hindsight_langgraph.encoding.choices import LOOK_BACK, find_choice
 from hindsight_langgraph.encoding.cues import cues, is_chinese
+from hindsight_langgraph.encoding.clauses import speaks_for_itself
 from hindsight_langgraph.encoding.split import clip, sentences, weight
 from hindsight_langgraph.records import Kind, Role, Turn
 
 ANSWER_WEIGHT: Final = 150
 """A heavier turn says for itself what it is about."""
-LOOK_BACK: Final = 12
-"""How many turns back the options of a choice are looked for."""
 QUOTE_WEIGHT: Final = 240
 
-_ORDINALS: Final = (
-    r"\b(?:first|former|one)\b|\b(?:option|plan|version|choice|number) (?:1|a)\b|(?:头|前|第)一|方案(?:一|1|A)|前者|\b1[.)、]",
-    r"\b(?:second|latter|two|other)\b|\b(?:option|plan|version|choice|number) (?:2|b)\b|第二|后一|方案(?:二|2|B)|后者|\b2[.)、]",
-    r"\b(?:third|three)\b|\b(?:option|plan|version|choice|number) (?:3|c)\b|第三|方案(?:三|3|C)|\b3[.)、]",
-)
-_ORDINAL: Final = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _ORDINALS)
-_MARKER: Final = re.compile(
-    r"\b(?:option|plan|version|choice|variant|approach|way) (?:one|two|three|[1-3]|[abc])\b(?: (?:is|would be|means))?[:：]?|"
-    r"\bthe (?:first|second|third)(?: one| option| plan)?(?: (?:is|would be|means))?[:：]?|(?<!\d)[1-3][.)、](?=\s*\S)|"
-    r"(?:头|前|后|第)(?:一|二|两|三)(?:个|种|版|套|项|条)?(?:方案|选项)?(?:是|为|：|:)?|方案(?:一|二|三|[ABC123])(?:是|：|:)?",
-    re.IGNORECASE,
-)
-_EITHER: Final = re.compile(
-    r"(?:\b(?:either|we can|we could|i can|i could|you can|you could|between|whether to)\b|[:：])\s*(?P<one>[^?？.。]+?)(?:,)?\s+(?:or|and)\s+(?P<two>[^?？.。]+)",
-    re.IGNORECASE,
-)
-_EITHER_ZH: Final = re.compile(r"(?:要么|或者|是)(?P<one>[^，。；？?]+)[，,；]?(?:要么|或者|还是)(?P<two>[^，。；？?]+)")
 _CANCEL: Final = re.compile(
     r"^(?:oh |ah |no,? )?(?:never ?mind|forget (?:it|that|about (?:it|that))|scrap that|ignore that|let's not|drop it|not any ?more|on second thought,? no)\b[^a-z]*(?:\w+\W*){0,4}$|"
     r"^(?:还是)?(?:算了|不用了|作罢|不弄了|不搞了|忘了吧|别记了|当我没说|不算)(?:吧|，.{0,6})?[。！!]*$",
@@ -66,33 +49,14 @@ def read(turn: Turn, context: Sequence[Turn], *, text: str | None = None) -> Rea
     return Reading(content=said, turn_ids=(turn.id,))
 
 
-def options(text: str) -> list[str]:
-    """The alternatives that a text lists, in order; empty when it lists none."""
-    marks = list(_MARKER.finditer(text))
-    if len(marks) >= 2:
-        ends = [mark.start() for mark in marks[1:]] + [len(text)]
-        found = [text[mark.end() : end].strip(" ,;，；。.:：\n") for mark, end in zip(marks, ends, strict=True)]
-        return found if all(found) else []
-    match = _EITHER_ZH.search(text) if is_chinese(text) else _EITHER.search(text)
-    return [match["one"].strip(" ,，"), match["two"].strip(" ,，")] if match else []
-
-
 def _choice(turn: Turn, said: str, context: Sequence[Turn]) -> Reading | None:
-    if "choice" not in cues(said) or len(options(said)) >= 2 or said.endswith(("?", "？")):
+    found = find_choice(said, context)
+    if found is None:
         return None
-    place = next((i for i, pattern in enumerate(_ORDINAL) if pattern.search(said)), None)
-    if place is None:
-        return None
-    for before in reversed(context[-LOOK_BACK:]):
-        listed = options(before.text)
-        if len(listed) > place:
-            chosen = clip(listed[place], QUOTE_WEIGHT)
-            full = clip(before.text.strip(), QUOTE_WEIGHT)
-            content = (
-                f"{said} 选的是：{chosen}（选项：{full}）" if is_chinese(said) else f"{said} Chosen: {chosen} (options: {full})"
-            )
-            return Reading(content=content, turn_ids=(before.id, turn.id), kind=Kind.DECISION)
-    return None
+    chosen, listing = clip(found.option, QUOTE_WEIGHT), clip(found.listing.text.strip(), QUOTE_WEIGHT)
+    chinese = is_chinese(said + listing)
+    content = f"{said} 选的是：{chosen}（选项：{listing}）" if chinese else f"{said} Chosen: {chosen} (options: {listing})"
+    return Reading(content=content, turn_ids=(found.listing.id, turn.id), kind=Kind.DECISION)
 
 
 def _withdrawal(turn: Turn, said: str, context: Sequence[Turn]) -> Reading | None:
@@ -109,7 +73,7 @@ def _withdrawal(turn: Turn, said: str, context: Sequence[Turn]) -> Reading | Non
 
 
 def _answer(turn: Turn, said: str, context: Sequence[Turn]) -> Reading | None:
-    if not context or context[-1].role is not Role.ASSISTANT:
+    if not context or context[-1].role is not Role.ASSISTANT or speaks_for_itself(said):
         return None
     question = next((s.strip() for s in reversed(sentences(context[-1].text)) if s.rstrip().endswith(("?", "？"))), None)
     if question is None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from hindsight_langgraph.config import WriteConfig
+from hindsight_langgraph.encoding.choices import find_choice
 from hindsight_langgraph.encoding.drafts import draft, raw_unit
 from hindsight_langgraph.encoding.embed import embed_texts
 from hindsight_langgraph.encoding.entities import AliasTable
@@ -95,6 +96,8 @@ def judge_turn(turn: Turn, history: Sequence[Turn], vectors: Mapping[str, Vector
         )
         for i, part in enumerate(parts)
     ]
+    if turn.role is Role.USER and len(parts) == 1 and not verdicts[0].keep and find_choice(turn.text, before) is not None:
+        verdicts = [Verdict(keep=True, score=tools.heads.gate.threshold, reasons=("chooses",))]
     best = max(verdicts, key=lambda verdict: (verdict.keep, verdict.score))
     readable = [part for part, verdict in zip(parts, verdicts, strict=True) if verdict.keep]
     return Judged(turn=turn, before=before, verdict=best, readable=readable)

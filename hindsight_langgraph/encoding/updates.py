@@ -36,6 +36,7 @@ _RESTATED: Final = re.compile(
 
 _WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}-\d\d-\d\d\)")
 """A day that was written after a relative time: nobody said it."""
+_CLAUSE_END: Final = re.compile(r"[.,;!?:。，；！？：\n]+")
 _CODE: Final = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,6}\b")
 _TOLD_APART: Final = re.compile(
     r"\b(?:mix\w* (?:it|them|those|these|that)? ?up|confuse|not to be confused|unlike|another one|a different|a second)\b|"
@@ -139,6 +140,11 @@ def share_matter(new: MemoryUnit, old: MemoryUnit) -> bool:
 def is_restated(unit: MemoryUnit) -> bool:
     """Whether its words say that it only repeats what held before ("still", "as always", "照旧")."""
     return _facts(unit).restated
+
+
+def restated_clauses(text: str) -> list[str]:
+    """The clauses of a text that say that they only repeat what held before."""
+    return [clause for clause in _CLAUSE_END.split(text) if _RESTATED.search(clause)]
 
 
 class _Facts(NamedTuple):

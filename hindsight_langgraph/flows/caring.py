@@ -11,10 +11,11 @@ from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
 from hindsight_langgraph.errors import StoreError
 from hindsight_langgraph.flows.recalling import accounts_of
 from hindsight_langgraph.flows.settings import FlowSettings
-from hindsight_langgraph.ops import ClaimDue, Collection, DeleteKeys, DeleteUnits, ScanUnits, Settle, SettleDue, Where
+from hindsight_langgraph.ops import ClaimDue, Collection, DeleteKeys, DeleteUnits, PeekDue, ScanUnits, Settle, SettleDue, Where
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import MemoryUnit, Record, Scope, Status
 
+MOST_COUNTED: Final = 1_000
 LONGEST_WAIT_S: Final = 3_600.0
 """How long a run that failed waits for its next try, at the most."""
 
@@ -63,6 +64,15 @@ def claim_due(*, now: datetime, settings: FlowSettings) -> Plan[Due | None]:
                 attempts=claim.attempts,
             )  # fmt: skip
     return None
+
+
+def count_due(*, now: datetime) -> Plan[int]:
+    """How many passes are due and not claimed, up to `MOST_COUNTED` of each kind."""
+    found = 0
+    for queue in (LIGHT_QUEUE, IDLE_QUEUE):
+        items = yield from ask(PeekDue(queue=queue, limit=MOST_COUNTED))
+        found += sum(due <= now for _, due in items)
+    return found
 
 
 def settle_due(due: Due, report: ConsolidationReport | None, *, now: datetime, settings: FlowSettings) -> Plan[None]:

@@ -6,7 +6,7 @@ What is read is bounded: what changed since the last run of the same kind, a bat
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -33,7 +33,8 @@ from hindsight_langgraph.records import IndexedUnit, MemoryUnit, Record, Region,
 
 NEIGHBOURS: Final = 5
 """Stored units that each changed one is compared with in a full pass."""
-_PAGE: Final = 256
+_PAGE: Final = 1_000
+"""Units a request: each one evaluates its filter anew."""
 _PROBES: Final = 32
 _SAME_SUBJECT: Final = 500
 _OVERLAP: Final = timedelta(minutes=5)
@@ -173,13 +174,10 @@ def _contradictions(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
     while True:
         batch, cursor = yield from _batch(_changed(run), cursor, size=config.batch)
         units = {item.unit.id: item.unit for item in batch}
-        subjects = tuple(dict.fromkeys(unit.triple.subject for unit in units.values() if unit.triple is not None))
         whole = run.since is None and first and cursor is None
         first = False
-        if subjects and not whole:
-            where = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,), subjects=subjects, raw=False)
-            hits = yield from ask(SearchUnits(probes=(Probe(where=where, limit=_SAME_SUBJECT, newest=True),)))
-            units |= {hit.unit.id: hit.unit for hit in hits[0]}
+        if not whole:
+            units |= yield from _may_contradict(run, units.values(), most=2 * config.batch)
         able = [unit for unit in units.values() if unit.id not in gone]
         changes = find_contradictions(able)
         taken = {key for change in changes for key in change.ids}
@@ -188,6 +186,21 @@ def _contradictions(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
         found.extend(changes)
         if cursor is None:
             return found
+
+
+def _may_contradict(run: Run, units: Iterable[MemoryUnit], *, most: int) -> Plan[dict[str, MemoryUnit]]:
+    """Stored units that speak of the same things: all of a small memory, since one thing has many names; else by subject."""
+    active = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,), raw=False)
+    stored = yield from ask(CountUnits(where=active))
+    if sum(stored.values()) <= most:
+        found, _ = yield from _batch(active, None, size=most)
+        return {item.unit.id: item.unit for item in found}
+    subjects = tuple(dict.fromkeys(unit.triple.subject for unit in units if unit.triple is not None))
+    if not subjects:
+        return {}
+    where = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,), subjects=subjects, raw=False)
+    hits = yield from ask(SearchUnits(probes=(Probe(where=where, limit=_SAME_SUBJECT, newest=True),)))
+    return {hit.unit.id: hit.unit for hit in hits[0]}
 
 
 def _episodes(run: Run, settings: FlowSettings) -> Plan[list[MemoryUnit]]:

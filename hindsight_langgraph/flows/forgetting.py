@@ -29,6 +29,8 @@ from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import MemoryUnit, Scope, Status
 
 _CANDIDATES: Final = 50
+_JUST: Final = 4
+"""Turns back from now that "that" may mean."""
 _COLLECTIONS: Final[tuple[Collection, ...]] = ("live", "cold")
 
 
@@ -89,11 +91,15 @@ def _named(request: ForgetRequest, scope: Scope) -> Plan[dict[str, MemoryUnit]]:
 
 
 def _last_said(scope: Scope) -> Plan[list[MemoryUnit]]:
-    """The units of the thread's latest turn that was remembered."""
-    where = Where(owners=(scope.owner,), sessions=(scope.session_id,), statuses=(Status.ACTIVE,))
-    hits = yield from ask(SearchUnits(probes=(Probe(where=where, limit=_CANDIDATES, newest=True),)))
-    units = [hit.unit for hit in hits[0] if not is_made(hit.unit)]
-    return [unit for unit in units if unit.sources[-1:] == units[0].sources[-1:] and unit.moment == units[0].moment]
+    """The units of the latest turn that was remembered among the thread's last few."""
+    recent = yield from ask(ReadLog(key=keys.session(scope), limit=_JUST))
+    turns = tuple(entry.id for entry in recent)
+    if not turns:
+        return []
+    page = yield from ask(ScanUnits(where=Where(owners=(scope.owner,), sources=turns, statuses=(Status.ACTIVE,))))
+    units = [item.unit for item in page.units if not is_made(item.unit)]
+    latest = min((turns.index(unit.sources[-1]) for unit in units if unit.sources[-1] in turns), default=None)
+    return [] if latest is None else [unit for unit in units if unit.sources[-1] == turns[latest]]
 
 
 def _closure(meant: Sequence[MemoryUnit], near: Sequence[MemoryUnit]) -> list[MemoryUnit]:

@@ -1,4 +1,8 @@
-"""Writes one note that an agent chose to keep."""
+"""Writes one note that an agent chose to keep.
+
+A note is no turn of the conversation: it goes straight to long-term memory and never into the session buffer, so that what is forgotten
+does not come back from there.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +11,48 @@ from datetime import datetime
 from hindsight_langgraph.encoding.drafts import raw_unit
 from hindsight_langgraph.encoding.embed import embed_texts
 from hindsight_langgraph.encoding.report import WriteReport
-from hindsight_langgraph.encoding.store import put, written_units
-from hindsight_langgraph.errors import StoreError
+from hindsight_langgraph.encoding.store import put
+from hindsight_langgraph.encoding.write import write_turns
+from hindsight_langgraph.errors import ModelError, StoreError
 from hindsight_langgraph.flows.settings import FlowSettings
-from hindsight_langgraph.flows.writing import remember
+from hindsight_langgraph.flows.writing import undone
 from hindsight_langgraph.lexical import index_text
-from hindsight_langgraph.plan import Plan
+from hindsight_langgraph.ops import Keep, Notify
+from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import Scope, Turn
+from hindsight_langgraph.working.pending import accept
 
 
 def note(turn: Turn, *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
-    """Write a turn that is to be kept whatever the gate says of it: what it lets go is kept whole.
+    """Write a text that is to be kept whatever the gate says of it: what it lets go is kept whole. Doing it again writes nothing twice.
 
-    Its text must be free of secrets. A store that is down leaves it pending; the report says so.
+    The text must be free of secrets. While the store is down it waits with the pending turns, and the report names it as failed.
     """
-    reports = yield from remember([turn], scope=scope, now=now, settings=settings)
-    report = next((r for r in reversed(reports) if any(fate.turn_id == turn.id for fate in r.turns)), WriteReport())
-    fate = next((fate for fate in report.turns if fate.turn_id == turn.id), None)
-    if fate is not None and (fate.failed or fate.statements):
-        return report
-    stored = yield from written_units(scope, [turn.id])  # a call at the same time may have written what was pending
-    if stored or (fate is not None and fate.already_written):
-        return report.model_copy(update={"written": tuple(unit.id for unit in stored)})
-    unit = raw_unit(turn, previous=None, scope=scope, now=now)
     try:
-        vectors = yield from embed_texts([index_text(unit)])
-        found = vectors.get(index_text(unit))
-        yield from put((unit,), {} if found is None else {unit.id: found})
-    except StoreError:
+        report = yield from _write(turn, scope=scope, now=now, settings=settings)
+    except (StoreError, ModelError) as error:
         if settings.strict:
             raise
-        return report.model_copy(update={"failed_turns": (turn.id,)})
+        yield from _wait(turn, scope=scope, now=now)
+        return undone([turn], reason=str(error))
+    yield from ask(Notify(event=report))
+    return report
+
+
+def _write(turn: Turn, *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
+    report = yield from write_turns(
+        [turn], context=(), scope=scope, now=now, config=settings.config.write, tools=settings.writing
+    )
+    if any(fate.already_written or fate.failed or fate.statements for fate in report.turns):
+        return report
+    unit = raw_unit(turn, previous=None, scope=scope, now=now)
+    vectors = yield from embed_texts([index_text(unit)])
+    yield from put((unit,), {unit.id: vector for vector in vectors.values()})
     return report.model_copy(update={"written": (unit.id,)})
+
+
+def _wait(turn: Turn, *, scope: Scope, now: datetime) -> Plan[None]:
+    try:
+        yield from accept(scope, [turn], now=now)
+    except StoreError:
+        yield from ask(Keep(scope=scope, turns=(turn,)))

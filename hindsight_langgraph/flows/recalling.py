@@ -103,7 +103,7 @@ def accounts_of(scope: Scope) -> str:
 
 def _account(found: Recollection, *, scope: Scope, now: datetime) -> Plan[None]:
     """Log the recall with every candidate's score terms (SPEC D15), then count it on the units that it used (SPEC A8)."""
-    body = found.model_dump_json(exclude={"block": {"text"}}, exclude_defaults=True).encode()
+    body = found.log_entry()
     entry = LogEntry(id=hashlib.blake2b(body, digest_size=16).hexdigest(), at=now, body=body)
     yield from ask(AppendLog(key=keys.recall_log(scope), entries=(entry,), ttl_s=RECALL_LOG_TTL_S, keep=RECALL_LOG_KEEP))
     used = tuple(unit.id for unit in found.units if unit.owner == scope.owner)

@@ -17,10 +17,12 @@ from hindsight_langgraph import keys
 from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps, steps_of
 from hindsight_langgraph.codec import decode_turn
 from hindsight_langgraph.consolidation.activity import count_text
+from hindsight_langgraph.consolidation.forget_request import read_forget_request
 from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
 from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
 from hindsight_langgraph.flows.hindsight import notice_later
+from hindsight_langgraph.flows.forgetting import forget_that
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
 from hindsight_langgraph.plan import Plan, ask
@@ -124,9 +126,38 @@ def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, attemp
     waiting = yield from read_pending(scope)
     due = [p for p in waiting if p.attempts < attempts]
     reports: list[WriteReport] = []
-    for group_scope, group in groupby(due, key=lambda p: p.scope):
-        reports.append((yield from _write_group(list(group), scope=group_scope, now=now, settings=settings)))
+    for (group_scope, asks), group in groupby(due, key=lambda p: (p.scope, _asks_to_forget(p.turn))):
+        if asks:
+            for request in group:
+                reports.append((yield from _obey(request, scope=group_scope, now=now, settings=settings)))
+        else:
+            reports.append((yield from _write_group(list(group), scope=group_scope, now=now, settings=settings)))
     return reports
+
+
+def _asks_to_forget(turn: Turn) -> bool:
+    request = read_forget_request(turn.text) if turn.role is Role.USER else None
+    return request is not None and request.certain
+
+
+def _obey(waiting: PendingTurn, *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
+    """Forget what the user asks to have forgotten, once everything said before is written (SPEC F7).
+
+    The request itself is not remembered, since it names the thing; where nothing is known of it, it is a turn like any other.
+    """
+    turn = waiting.turn
+    try:
+        count = yield from forget_that(turn.text, scope=scope, now=now, settings=settings)
+    except StoreError as error:
+        if settings.strict:
+            raise
+        return undone([turn], reason=str(error))
+    if not count:
+        return (yield from _write_group([waiting], scope=scope, now=now, settings=settings))
+    yield from finish(scope, [waiting])
+    report = WriteReport(turns=(TurnReport(turn_id=turn.id, kept=False, reasons=(f"forgot {count} memories as asked",)),))
+    yield from ask(Notify(event=report))
+    return report
 
 
 def _write_group(group: list[PendingTurn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:

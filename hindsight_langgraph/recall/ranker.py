@@ -6,7 +6,7 @@ The ensemble ships as data and is read with numpy alone. It was fitted on RealMe
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from hindsight_langgraph.recall.phrases import HOW_MANY, QUESTION_WORDS, WHO
 from hindsight_langgraph.recall.recollection import Cues, Question
 from hindsight_langgraph.recall.score import Scored
-from hindsight_langgraph.recall.terms import Terms
 from hindsight_langgraph.recall.trees import TreeEnsemble
 from hindsight_langgraph.records import Kind, MemoryUnit, Region
 
@@ -68,7 +67,7 @@ class Candidate(Protocol):
         ...
 
     @property
-    def terms(self) -> Terms:
+    def terms(self) -> Mapping[str, float]:
         """The terms by name."""
         ...
 

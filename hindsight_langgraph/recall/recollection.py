@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+import orjson
 from pydantic import AwareDatetime, Field
 
 from hindsight_langgraph.records import MemoryUnit, Record, Region, Scope, TimeAnchor
@@ -194,6 +195,26 @@ class Recollection(Record):
         rest = sorted((d for d in self.dropped if d.stage in (Stage.ABSTAIN, Stage.CUT, Stage.BUDGET)), key=lambda d: -d.score)
         return (*self.units, *(d.unit for d in rest))
 
+    def log_entry(self) -> bytes:
+        """The recall as the log keeps it (SPEC D15): units by id, every candidate with its score terms and its fate, as UTF-8 JSON.
+
+        About 40 KB for 200 candidates; the units themselves are in the store.
+        """
+        told = {
+            "query": self.query.model_dump(mode="json", exclude_defaults=True),
+            "at": self.at,
+            "as_of": self.as_of,
+            "cues": self.cues.model_dump(mode="json", exclude_defaults=True, exclude={"text", "topics"}),
+            "route": self.route.model_dump(mode="json"),
+            "items": [_logged(item) | {"standing": item.standing, "why": item.why} for item in self.items],
+            "dropped": [_logged(item) | {"stage": item.stage, "reason": item.reason} for item in self.dropped],
+            "abstained": self.abstained,
+            "degraded": self.degraded,
+            "injected": self.block.used,
+            "tokens": self.block.tokens,
+        }
+        return orjson.dumps({name: value for name, value in told.items() if value})
+
     def readable_by(self, scope: Scope) -> bool:
         """Whether `scope` may read all of it; a recollection of another user that got into its hands it may not."""
         return all(unit.owner in scope.readers for unit in self.units)
@@ -209,6 +230,11 @@ class Recollection(Record):
         lines += [f"+ {_scored(item)} | {'; '.join(item.why)}" for item in self.items]
         lines += [f"- {_scored(item)} | {item.reason}" for item in self.dropped]
         return "\n".join(lines)
+
+
+def _logged(item: Item | Dropped) -> dict[str, object]:
+    terms = {name: round(value, 3) for name, value in item.terms.items() if value}
+    return {"id": item.unit.id, "score": round(item.score, 4), "terms": terms}
 
 
 def _scored(item: Item | Dropped) -> str:

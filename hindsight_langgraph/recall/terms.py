@@ -27,9 +27,12 @@ FAST_DECAY, SLOW_DECAY, FAST_ABOVE = 0.05, 0.01, 0.8
 MAX_ACCESS: Final = 20
 ADJACENT_S, NEARBY_S = 90.0, 210.0
 """Turns of one session within this many seconds of each other are neighbours, or at least near."""
+FULL_CHARS: Final = 300
+"""From this length on a turn is as telling as it gets."""
 TELLING: Final = 3
 """How many of a conversation's best candidates speak for it."""
 
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -81,6 +84,9 @@ def describe(
                 "dated": float(cues.question is Question.WHEN and _tells_time(unit)),
                 "past": float(unit.status is Status.SUPERSEDED),
                 "decided": float(unit.kind in (Kind.DECISION, Kind.TASK_STATE, Kind.EPISODE)),
+                "length": _saying(unit.content),
+                "digits": float(bool(_DIGIT.search(unit.content))),
+                "asks": float("?" in unit.content or "？" in unit.content),
                 "alias": float(unit.kind is Kind.ENTITY),
             }
         )
@@ -167,6 +173,12 @@ def _fits(values: Sequence[float | None], *, floor: float) -> list[float]:
     fits = [max(0.0, (value - floor) / (high - floor)) if value is not None else None for value in values]
     missing = min(fit for fit in fits if fit is not None) if floor or min(known) < 0 else 0.0
     return [missing if fit is None else fit for fit in fits]
+
+
+def _saying(text: str) -> float:
+    """How much a text says: its length against a full one, 0 to 1; a Chinese character counts as the two or three letters it replaces."""
+    chinese = 0 if text.isascii() else len(_CHINESE.findall(text))
+    return min(1.0, (len(text) + 1.5 * chinese) / FULL_CHARS)
 
 
 def _tells_time(unit: MemoryUnit) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_langgraph.annotation.feedback import (
-    IGNORED_BEFORE_NOISE, LEAST, LEAST_CONFIDENCE, MISLED_BEFORE_NOISE, STEP, Event, apply_event, event_of, missed_event, take_back,
+    IGNORED_BEFORE_NOISE, LEAST, LEAST_CONFIDENCE, STEP, Event, apply_event, event_of, missed_event, take_back,
 )  # fmt: skip
 from hindsight_langgraph.annotation.verdict import Effect, Judgement, Use
 from hindsight_langgraph.records import CausalRole, MemoryUnit
@@ -68,8 +68,12 @@ def test_one_task_makes_no_unit_noise_and_several_in_a_row_do():
     before = unit("m", "x")
     assert moved(before, *[IGNORED] * (IGNORED_BEFORE_NOISE - 1))[0].role is not CausalRole.NOISE
     assert moved(before, *[IGNORED] * IGNORED_BEFORE_NOISE)[0].role is CausalRole.NOISE
-    assert moved(before, *[MISLED] * (MISLED_BEFORE_NOISE - 1))[0].role is CausalRole.CONTEXT
-    assert moved(before, *[MISLED] * MISLED_BEFORE_NOISE)[0].role is CausalRole.NOISE
+
+
+def test_what_misleads_falls_as_low_as_it_goes_and_can_come_back():
+    fallen, _ = moved(unit("m", "x", importance=0.9), *[MISLED] * 8, success=False)
+    assert (fallen.importance, fallen.confidence, fallen.role) == (pytest.approx(LEAST), pytest.approx(LEAST_CONFIDENCE), CausalRole.CONTEXT)
+    assert moved(fallen, *[HELPED] * 8)[0].importance > 0.6
 
 
 def test_what_helped_once_is_not_noise_for_being_ignored_thrice():
@@ -84,7 +88,7 @@ def test_right_advice_that_was_not_heeded_weighs_more_next_time():
 def test_a_missed_memory_is_raised_and_is_noise_no_longer():
     before = unit("m", "x", importance=0.3, role=CausalRole.NOISE)
     after = apply_event(missed_event(before, reason="it held the answer", case="c", outcome="o", at=NOON), before)
-    assert (after.role, after.importance) == (CausalRole.CONTEXT, pytest.approx(0.45))
+    assert (after.role, after.importance) == (CausalRole.DIRECT_CAUSE, pytest.approx(0.5))
 
 
 def test_taking_back_keeps_what_others_changed_since():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hindsight_langgraph.encoding.ellipsis import options, read
+from hindsight_langgraph.encoding.choices import options
+from hindsight_langgraph.encoding.ellipsis import read
 from hindsight_langgraph.records import Kind, Role, Turn
 
 

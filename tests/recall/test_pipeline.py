@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -225,3 +226,12 @@ def test_no_question_breaks_recall_or_its_budget(memory: Remembering, text: str)
     if not memory.asked:
         memory.put(unit("a", "The shop opens at nine."), unit("b", "用户喜欢喝茶。"))
     assert memory.recall(text, max_tokens=60).tokens <= 60
+
+
+def test_the_log_keeps_every_candidate_with_its_fate_and_no_unit(memory: Remembering) -> None:
+    memory.put(*(unit(f"u{i}", f"The shop sells kind {i} of bread.") for i in range(12)))
+    found = memory.recall("Which bread does the shop sell?")
+    logged = json.loads(found.log_entry())
+    assert {entry["id"] for entry in logged["items"] + logged["dropped"]} == {f"u{i}" for i in range(12)}
+    assert all(entry["terms"] for entry in logged["items"])
+    assert b"sells kind" not in found.log_entry()

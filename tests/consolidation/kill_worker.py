@@ -1,0 +1,124 @@
+"""Consolidates in processes that die by SIGKILL after a given write, and prints what the store holds after the rerun.
+
+Usage: `python -m tests.consolidation.kill_worker DIRECTORY [REDIS_URL]`. Each line of output is one JSON object: after which write the
+process died (0: it did not), and the memory after the rerun. Processes are forked before any store is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from hindsight_langgraph.config import ConsolidationConfig
+from hindsight_langgraph.memory import HindsightMemory
+from hindsight_langgraph.ops import DeleteUnits, PutUnits, ReviseUnits
+from tests.clock import FakeClock
+from tests.consolidation.scene import busy_life, content_of, later, store
+from tests.memory.opening import open_memory
+
+LEASE_S = 0.2
+
+
+def main(directory: Path, redis_url: str | None) -> None:
+    """Kill after every write of a run, one process each, until a run ends before its time comes."""
+    server = _Server(redis_url)
+    _in_child(lambda: _prepare(directory / "start", server.options("start")))
+    point = 0
+    while True:
+        place = directory / str(point)
+        _copy(directory / "start", place, server)
+        code = _in_child(lambda: _consolidate(place, server.options(place.name), die_after=point))
+        if code == 0 and point:
+            return
+        time.sleep(LEASE_S)
+        _in_child(lambda: _finish(place, server.options(place.name), point))
+        point += 1
+
+
+class _Server:
+    """Redis for working memory and checkpoints, a prefix for each run; none keeps both in SQLite."""
+
+    def __init__(self, url: str | None) -> None:
+        self.url = url
+
+    def options(self, name: str) -> dict[str, Any]:
+        return {} if self.url is None else {"redis_url": self.url, "prefix": f"kill-{name}"}
+
+
+def _copy(source: Path, target: Path, server: _Server) -> None:
+    os.spawnlp(os.P_WAIT, "cp", "cp", "-r", "--sparse=always", str(source), str(target))
+
+
+def _open(place: Path, options: dict[str, Any], *, minutes: float) -> HindsightMemory:
+    consolidation = ConsolidationConfig(lease_s=LEASE_S, in_process=False, pattern_size=3)
+    return open_memory(
+        place, clock=FakeClock(later(20) + timedelta(minutes=minutes)), consolidation=consolidation, timeout_s=20.0, **options
+    )
+
+
+def _prepare(place: Path, options: dict[str, Any]) -> None:
+    with _open(place, options, minutes=0) as memory:
+        store(memory, *busy_life())
+
+
+def _consolidate(place: Path, options: dict[str, Any], *, die_after: int) -> None:
+    with _open(place, options, minutes=0) as memory:
+        _die_after(die_after, memory)
+        memory.consolidate(scope="u1")
+
+
+def _die_after(writes: int, memory: HindsightMemory) -> None:
+    """Have the process killed right after its nth write: to the long-term store, or of a checkpoint."""
+    left = [writes]
+
+    def counted(call: Callable[[Any], Any], is_write: Callable[[Any], bool]) -> Callable[[Any], Any]:
+        def answer(op: Any) -> Any:
+            reply = call(op)
+            if is_write(op):
+                left[0] -= 1
+                if left[0] == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return reply
+
+        return answer
+
+    long_term: Any = memory._runtime.long_term
+    long_term.run = counted(long_term.run, lambda op: isinstance(op, PutUnits | ReviseUnits | DeleteUnits))
+    checkpoints: Any = memory.checkpointer()._store
+    checkpoints.run = counted(checkpoints.run, lambda op: isinstance(op, PutCheckpoint))
+
+
+def _finish(place: Path, options: dict[str, Any], point: int) -> None:
+    with _open(place, options, minutes=10) as memory:
+        if point:
+            memory.consolidate(scope="u1")
+        threads = len(list(memory.checkpointer().list(None)))
+        print(json.dumps({"point": point, "threads": threads, "units": content_of(memory)}), flush=True)
+
+
+def _in_child(work: Callable[[], None]) -> int:
+    """Run in a process of its own; 0 when it ended by itself, its signal when it was killed."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+        raise SystemExit("a child failed; its traceback is above")
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None)

@@ -1,0 +1,105 @@
+"""Two Celery workers on a real Redis share what is due."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hindsight_langgraph.config import ConsolidationConfig, HindsightConfig
+from hindsight_langgraph.consolidation.activity import IDLE_QUEUE
+from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.memory import HindsightMemory
+from hindsight_langgraph.ops import PeekDue, SetDue
+from hindsight_langgraph.records import Scope
+from hindsight_langgraph.workers import celery_app
+from tests.consolidation.scene import store, unit
+from tests.qdrant_stand_in import standing_in
+from tests.servers import redis_binary, running
+
+SCOPES = 200
+PATIENCE_S = 240
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [False, True], ids=["both live", "one is killed"])
+def test_two_workers_consolidate_each_due_user_exactly_once(tmp_path: Path, killed: bool):
+    with standing_in() as qdrant, running(redis_binary(), tmp_path / "redis") as server, ExitStack() as stack:
+        settings = {
+            "HINDSIGHT_REDIS_URL": server.url, "HINDSIGHT_QDRANT_URL": qdrant.url, "HINDSIGHT_EMBEDDINGS": "hash",
+            "HINDSIGHT_CONSOLIDATION__TICK_S": "1", "HINDSIGHT_CONSOLIDATION__LEASE_S": "6", "HINDSIGHT_TIMEOUT_S": "20",
+        }  # fmt: skip
+        config = HindsightConfig(
+            redis_url=server.url, qdrant_url=qdrant.url, embeddings="hash", timeout_s=20, path=tmp_path,
+            consolidation=ConsolidationConfig(in_process=False),
+        )  # fmt: skip
+        memory = stack.enter_context(HindsightMemory.open(config=config))
+        _make_due(memory)
+        workers = [stack.enter_context(_worker(settings, tmp_path, number)) for number in range(2)]
+        client = stack.enter_context(server.client())
+        if killed:
+            _wait(lambda: client.llen("consolidated") >= 20)
+            workers[0].send_signal(signal.SIGKILL)
+        _wait(lambda: not memory._run(_peek()))
+        done = Counter(owner.decode() for owner in client.lrange("consolidated", 0, -1))
+        assert set(done) == {Scope(user_id=f"u{number}").owner for number in range(SCOPES)}
+        assert set(done.values()) == {1}
+        for number in range(0, SCOPES, 40):
+            assert len([*memory.units(scope=f"u{number}"), *memory.archived(scope=f"u{number}")]) == 2
+
+
+def test_workers_without_a_redis_say_what_to_set():
+    with pytest.raises(ConfigError, match="HINDSIGHT_REDIS_URL"):
+        celery_app(HindsightConfig(redis_url=None))
+
+
+def _make_due(memory: HindsightMemory) -> None:
+    past = memory.clock.now() - timedelta(minutes=1)
+    for number in range(SCOPES):
+        scope = Scope(user_id=f"u{number}")
+        store(
+            memory,
+            unit("I live in Tartu", user=scope.user_id, day=1, triple=("user", "lives_in", "Tartu")),
+            unit("I live in Riga", user=scope.user_id, day=2, triple=("user", "lives_in", "Riga")),
+        )
+        memory._runtime.answer(SetDue(queue=IDLE_QUEUE, item=scope.owner, due=past, body=scope.model_dump_json().encode()))
+
+
+def _peek() -> Any:
+    return (yield PeekDue(queue=IDLE_QUEUE, limit=SCOPES))
+
+
+@contextmanager
+def _worker(settings: dict[str, str], directory: Path, number: int) -> Iterator[subprocess.Popen[bytes]]:
+    beat = ["--beat", "--schedule", str(directory / "beat")] if number == 1 else []
+    command = [
+        sys.executable, "-m", "celery", "-A", "tests.consolidation.celery_app", "worker", "--pool", "solo", "-n", f"w{number}@test", "-l", "WARNING",
+        "--without-gossip", "--without-mingle", *beat,
+    ]  # fmt: skip
+    root = Path(__file__).parents[2]
+    with (directory / f"worker{number}.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, env={**os.environ, **settings, "PYTHONPATH": str(root)}, cwd=directory, stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _wait(done: Any) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not done():
+        assert time.monotonic() < end, "the workers did not get it done in time"
+        time.sleep(0.2)
