@@ -85,6 +85,7 @@ def health(path: PathOption = None, user: UserOption = "me") -> None:
 
 @app.command()
 def consolidate(
+    *,
     path: PathOption = None,
     user: UserOption = "me",
     light: Annotated[bool, typer.Option("--light", help="Only duplicates and importance.")] = False,
