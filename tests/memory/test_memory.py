@@ -141,7 +141,7 @@ def test_any_langchain_embeddings_may_be_given(tmp_path: Path):
 
 @pytest.mark.parametrize("wrong", [{"embeddings": "nonsense"}, {"embeddings": 7}, {"chat_model": 7}, {"chat_model": "cohere:x"}])
 def test_a_model_that_is_none_is_refused_with_what_would_be_one(tmp_path: Path, wrong: dict[str, Any]):
-    with pytest.raises(ConfigError, match="pass|use|openai"):
+    with pytest.raises(ConfigError, match=r"pass|use|openai"):
         HindsightMemory.open(tmp_path, **{"embeddings": "hash", **wrong})
 
 
