@@ -105,7 +105,7 @@ def assemble(
         config=config,
         writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
         recalling=replace(
-            tools_for(embedder.space, counter=counter), adapter=AdapterShelf(config.path / ADAPTERS).load(embedder.space)
+            tools_for(embedder.space, counter=counter, directory=config.path), adapter=AdapterShelf(config.path / ADAPTERS).load(embedder.space)
         ),
         counter=counter,
         space=embedder.space,
@@ -119,7 +119,7 @@ def assemble(
 def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:
     redactor = SecretRedactor()
     return WritingTools(
-        heads=load_heads(space),  # pyright: ignore[reportArgumentType]: a frozen record is hashable
+        heads=load_heads(space, directory=config.path),  # pyright: ignore[reportArgumentType]: a frozen record is hashable
         aliases=AliasTable(),
         redactor=redactor,
         space=space,
