@@ -52,7 +52,9 @@ class Parts:
             url = config.redis_url or f"sqlite:///{quote(str(config.path / 'checkpoints.sqlite'))}"
             if config.redis_url and config.redis_cluster:
                 url = url.replace("redis", "redis+cluster", 1)
-            self._saver = HindsightSaver.from_url(url, prefix=config.prefix)
+            self._saver = HindsightSaver.from_url(
+                url, prefix=config.prefix, when_down=config.checkpoint_when_down, retry_after_s=config.retry_after_s
+            )
         return self._saver
 
     def close(self) -> None:

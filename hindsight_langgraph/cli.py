@@ -85,6 +85,7 @@ def health(path: PathOption = None, user: UserOption = "me") -> None:
 
 @app.command()
 def consolidate(
+    *,
     path: PathOption = None,
     user: UserOption = "me",
     light: Annotated[bool, typer.Option("--light", help="Only duplicates and importance.")] = False,
@@ -258,6 +259,19 @@ def review(
         table.add_row(f"{said.at:%Y-%m-%d}", said.scope.user_id, verdict, recalled, said.correction, said.comment, one.fate)
     console.print(table)
     console.print(", ".join(f"{count} {fate}" for fate, count in Counter(one.fate for one in done).items()) or "no reviews")
+
+
+@app.command()
+def new(
+    name: Annotated[Path, typer.Argument(help="Directory to make.")],
+    template: Annotated[str, typer.Option("--template", help="personal, support or coding.")] = "personal",
+) -> None:
+    """Copy a template: a small project with memory, its tests and a langgraph.json."""
+    from hindsight_langgraph.scaffold import TEMPLATES, new_project
+
+    made = new_project(name, template)
+    console.print(f"{made}: {TEMPLATES[template]}")
+    console.print(f"cd {made} && pip install -e . && python -m pytest", style="bold", highlight=False)
 
 
 def _settings(path: Path | None) -> HindsightConfig:

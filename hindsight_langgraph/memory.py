@@ -609,7 +609,7 @@ class HindsightMemory:
     def step(self, function: F, /) -> F: ...
 
     @overload
-    def step(self, *, scope: Scope | str | None = None, messages_key: str = "messages") -> Callable[[F], F]: ...
+    def step(self, /, *, scope: Scope | str | None = None, messages_key: str = "messages") -> Callable[[F], F]: ...
 
     def step(
         self, function: Callable[..., Any] | None = None, /, *, scope: Scope | str | None = None, messages_key: str = "messages"
@@ -652,9 +652,7 @@ class HindsightMemory:
             run=self._run,
             arun=self._arun,
             clock=self.clock,
-            redact=self._settings.writing.redactor,
-            timeout_s=self.config.timeout_s,
-            strict=self._settings.strict,
+            flow=self._settings,
             scope=None if scope is None else as_scope(scope),
         )
 

@@ -126,12 +126,12 @@ def test_a_run_that_meets_an_outage_goes_on_where_it_stopped(tmp_path: Path):
         long_term = memory._runtime.long_term
         answer, left = long_term.run, [2]
 
-        def failing(op: object) -> object:
+        def failing(op: Any) -> Any:
             if isinstance(op, ReviseUnits):
                 left[0] -= 1
                 if left[0] == 0:
                     raise StoreUnavailable("the disk is gone")
-            return answer(op)  # type: ignore[type-var]
+            return answer(op)
 
         long_term.run = failing  # type: ignore[assignment, method-assign]
         with pytest.raises(StoreUnavailable):

@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage
 
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.encoding.report import WriteReport
-from hindsight_langgraph.errors import ConfigError, StoreClosed, StoreLocked
+from hindsight_langgraph.errors import ConfigError, StoreClosed
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.models.scripted import ScriptedChat
 from hindsight_langgraph.ops import Answer
