@@ -72,7 +72,7 @@ def ask_space(
 ) -> Iterator[tuple[str, tuple[str, str, Judgement]]]:
     """Every question of a space by every method."""
     config, tools = RecallConfig(), tools_for(SPACE)
-    methods = {"linear": config.model_copy(update={"ranker": False}), "ours": config}
+    methods = {"linear": config.model_copy(update={"ranker": False})} | ({"ours": config} if tools.ranker else {})
     session_of = {unit.id: unit.session_id for unit in space.units}
     asked = [q for q in space.questions if q.gold and not (name == "locomo" and q.category == ADVERSARIAL)]
     usual = Baselines(name, space, embedder) if compare else None
