@@ -87,7 +87,9 @@ class Tally:
         self.twins += len(pairs)
         active = [set(unit.sources) for unit in units if unit.status is Status.ACTIVE]
         for one, other in twins:
-            if any(one in sources for sources in active) and not any(one not in sources and other in sources for sources in active):
+            if any(one in sources for sources in active) and not any(
+                one not in sources and other in sources for sources in active
+            ):
                 self.merged += 1
             else:
                 self.mistakes.append(f"not merged: {texts[one]}  =  {texts[other]}")
@@ -123,7 +125,12 @@ def from_triples(path: Path, runtime: Runtime, settings: FlowSettings) -> None:
         for memory in today:
             assert memory.turn.at is not None
             unit = draft(
-                memory.statement, turn=memory.turn, previous=memory.previous, scope=scope, aliases=AliasTable(), now=memory.turn.at
+                memory.statement,
+                turn=memory.turn,
+                previous=memory.previous,
+                scope=scope,
+                aliases=AliasTable(),
+                now=memory.turn.at,
             )
             vector = runtime.embedder.embed((index_text(unit),), purpose="document")[0]
             drive(put([unit], {unit.id: vector}), runtime.answer)

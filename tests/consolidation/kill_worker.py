@@ -14,9 +14,11 @@ import time
 import traceback
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hindsight_langgraph.checkpoint_ops import PutCheckpoint
 from hindsight_langgraph.config import ConsolidationConfig
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.ops import DeleteUnits, PutUnits, ReviseUnits
@@ -35,11 +37,11 @@ def main(directory: Path, redis_url: str | None) -> None:
     while True:
         place = directory / str(point)
         _copy(directory / "start", place, server)
-        code = _in_child(lambda: _consolidate(place, server.options(place.name), die_after=point))
+        code = _in_child(partial(_consolidate, place, server.options(place.name), die_after=point))
         if code == 0 and point:
             return
         time.sleep(LEASE_S)
-        _in_child(lambda: _finish(place, server.options(place.name), point))
+        _in_child(partial(_finish, place, server.options(place.name), point))
         point += 1
 
 
@@ -101,7 +103,8 @@ def _finish(place: Path, options: dict[str, Any], point: int) -> None:
         if point:
             memory.consolidate(scope="u1")
         threads = len(list(memory.checkpointer().list(None)))
-        print(json.dumps({"point": point, "threads": threads, "units": content_of(memory)}), flush=True)
+        sys.stdout.write(json.dumps({"point": point, "threads": threads, "units": content_of(memory)}) + "\n")
+        sys.stdout.flush()
 
 
 def _in_child(work: Callable[[], None]) -> int:
