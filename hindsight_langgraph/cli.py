@@ -84,7 +84,8 @@ def health(path: PathOption = None, user: UserOption = "me") -> None:
 
 
 @app.command()
-def consolidate(  # noqa: PLR0917 - typer reads the parameters as options
+def consolidate(
+    *,
     path: PathOption = None,
     user: UserOption = "me",
     light: Annotated[bool, typer.Option("--light", help="Only duplicates and importance.")] = False,
@@ -147,6 +148,33 @@ def import_(file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)], 
 
     with HindsightMemory.open(config=_settings(path)) as memory, file.open("rb") as lines:
         console.print(f"{memory.import_lines(lines)} memories stored")
+
+
+@app.command()
+def train(
+    path: PathOption = None,
+    user: Annotated[list[str] | None, typer.Option("--user", help="Whose judged tasks to learn from; may be given more than once.")] = None,
+    back: Annotated[bool, typer.Option("--back", help="Go back to what was in use before.")] = False,
+    export: Annotated[Path | None, typer.Option("--export", help="Write triplets for sentence-transformers, and fit nothing.")] = None,
+) -> None:
+    """Learn from finished tasks how to search for what helps. An adapter that does not help is refused."""
+    from hindsight_langgraph.memory import HindsightMemory
+    from hindsight_langgraph.training.adapter import export_triplets
+
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        if back:
+            version = memory.untrain()
+            console.print("searching by the embedding as it is" if version is None else f"version {version} is in use")
+            return
+        users = user or ["me"]
+        if export is not None:
+            lines = list(export_triplets([example for name in users for example in memory.training_set(scope=name)]))
+            export.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            console.print(f"{len(lines)} triplets written to {export}")
+            return
+        trained = memory.train(scopes=users)
+    fate = "refused, it does not help" if trained.version is None else f"version {trained.version} is in use"
+    console.print(f"{trained.examples} examples, held-out MRR {trained.before:.3f} -> {trained.after:.3f}: {fate}")
 
 
 @app.command()
@@ -231,6 +259,19 @@ def review(
         table.add_row(f"{said.at:%Y-%m-%d}", said.scope.user_id, verdict, recalled, said.correction, said.comment, one.fate)
     console.print(table)
     console.print(", ".join(f"{count} {fate}" for fate, count in Counter(one.fate for one in done).items()) or "no reviews")
+
+
+@app.command()
+def new(
+    name: Annotated[Path, typer.Argument(help="Directory to make.")],
+    template: Annotated[str, typer.Option("--template", help="personal, support or coding.")] = "personal",
+) -> None:
+    """Copy a template: a small project with memory, its tests and a langgraph.json."""
+    from hindsight_langgraph.scaffold import TEMPLATES, new_project
+
+    made = new_project(name, template)
+    console.print(f"{made}: {TEMPLATES[template]}")
+    console.print(f"cd {made} && pip install -e . && python -m pytest", style="bold", highlight=False)
 
 
 def _settings(path: Path | None) -> HindsightConfig:

@@ -160,12 +160,16 @@ def _add_tools(server: MCPServer[Any], memory: HindsightMemory, scope_of: Callab
     async def memory_write(
         text: Annotated[str, Field(min_length=1, max_length=TEXT_CHARS, description="one self-contained statement")],
     ) -> Written:
-        name = uuid.uuid4().hex  # of each call its own: the same words said again confirm, also after they were forgotten
+        scope, name = (
+            scope_of(),
+            uuid.uuid4().hex,
+        )  # of each call its own: the same words said again confirm, also after they were forgotten
         try:
-            report = await memory.anote(text, name=name, scope=scope_of())
+            report = await memory.anote(text, name=name, scope=scope)
+            units = await memory.aget(report.written, scope=scope)
         except HindsightError as error:
             raise ToolError(str(error)) from error
-        return _written(report, text)
+        return _written(report, units)
 
     async def memory_forget(
         ids: Annotated[list[str], Field(min_length=1, max_length=100, description="ids that memory_search returned")],
@@ -220,13 +224,13 @@ def _add_resources(server: MCPServer[Any], memory: HindsightMemory, scope_of: Ca
     )(unit)
 
 
-def _written(report: WriteReport, text: str) -> Written:
+def _written(report: WriteReport, units: list[MemoryUnit]) -> Written:
     statements = [statement for turn in report.turns for statement in turn.statements]
     fates = [
         Fate(id=s.same_as or s.unit_id, content=s.content, outcome=s.outcome, supersedes=list(s.supersedes)) for s in statements
     ]
-    if not fates:  # no statement could be read from it, and it is kept as it was said
-        fates = [Fate(id=unit_id, content=text, outcome="new") for unit_id in report.written]
+    if not fates:  # kept as it was said, or written by a call at the same time
+        fates = [Fate(id=unit.id, content=unit.content, outcome="new") for unit in units]
     return Written(memories=fates, waits=bool(report.failed_turns))
 
 

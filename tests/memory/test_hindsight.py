@@ -75,7 +75,9 @@ def test_a_step_is_recorded_with_its_call_its_arguments_and_what_was_recalled(me
 def test_secrets_in_a_calls_arguments_are_never_stored(memory: HindsightMemory):
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
     call = {"name": "login", "args": {"key": secret}, "id": "c1"}
-    memory.annotate([HumanMessage("Log in."), AIMessage("", tool_calls=[call]), ToolMessage("ok", tool_call_id="c1")], scope=SCOPE)
+    memory.annotate(
+        [HumanMessage("Log in."), AIMessage("", tool_calls=[call]), ToolMessage("ok", tool_call_id="c1")], scope=SCOPE
+    )
     memory.settle(scope=SCOPE)
     arguments = "".join(step.arguments for step in memory.trajectory(scope=SCOPE).steps)
     assert secret not in arguments
@@ -157,9 +159,9 @@ def test_a_change_can_be_taken_back_by_hand_once(memory: HindsightMemory):
     (event,) = memory.history(before.id, scope=SCOPE)
     assert memory.undo(before.id, event.id, scope=SCOPE)
     after = only(memory, before)
-    assert (after.importance, after.confidence, after.role) == (
-        pytest.approx(before.importance), pytest.approx(before.confidence), before.role,
-    )  # fmt: skip
+    assert after.importance == pytest.approx(before.importance)
+    assert after.confidence == pytest.approx(before.confidence)
+    assert after.role is before.role
     assert not memory.undo(before.id, event.id, scope=SCOPE)
 
 
@@ -273,9 +275,17 @@ def test_judging_never_runs_on_the_thread_that_answers(tmp_path: Path):
             return super().complete(op)
 
     with open_memory(tmp_path, chat_model=Noted([])) as memory:
-        messages = [HumanMessage("Write to them.", id="a"), AIMessage("To whom?", id="b"), HumanMessage("To orchard@x.example", id="c")]
+        messages = [
+            HumanMessage("Write to them.", id="a"),
+            AIMessage("To whom?", id="b"),
+            HumanMessage("To orchard@x.example", id="c"),
+        ]
         call = {"name": "mail.send", "args": {"to": "orchard@x.example"}, "id": "c1"}
-        messages += [AIMessage("Sending.", id="d", tool_calls=[call]), ToolMessage("sent", tool_call_id="c1", id="e"), AIMessage("Sent.", id="f")]  # type: ignore[list-item]  # all are messages
+        messages += [
+            AIMessage("Sending.", id="d", tool_calls=[call]),
+            ToolMessage("sent", tool_call_id="c1", id="e"),
+            AIMessage("Sent.", id="f"),
+        ]
         memory.annotate(messages, scope=SCOPE)
         memory.settle(scope=SCOPE)
         asked_on.clear()

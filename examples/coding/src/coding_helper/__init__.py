@@ -1,0 +1,1 @@
+"""A coding helper that learns procedures and failures."""

@@ -1,0 +1,13 @@
+"""What a run is given besides messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(kw_only=True)
+class Context:
+    """The context of one run: `graph.invoke(..., context=Context(user_id="alice"))`."""
+
+    user_id: str
+    """Says whose project it is: whose memory is read and written."""

@@ -1,0 +1,1 @@
+"""A personal assistant that remembers."""
