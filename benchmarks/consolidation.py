@@ -88,7 +88,7 @@ def light_cost(stored: int, users: int) -> dict[str, float]:
         fill(runtime, owners, stored)
         seconds: list[float] = []
         run = drive(_light(settings), runtime.answer)
-        for _ in range(3):
+        for _ in range(7):
             begin = time.process_time()
             for name in run.passes:
                 drive(consolidating.decide(name, run, settings=settings), runtime.answer)

@@ -57,12 +57,14 @@ def test_show_lists_what_is_remembered_of_a_user_and_nothing_of_another(path: Pa
 def test_health_counts(path: Path):
     result = runner.invoke(app, ["health", "--path", str(path)])
     assert result.exit_code == 0
-    assert "2 units, 0 in cold storage, 0 turns pending" in result.output
+    assert "2 memories, 0 in cold storage, 0 turns pending" in result.output
+    assert "█" in result.output
+    assert "→ never consolidated" in result.output
 
 
 def test_consolidate_says_what_it_would_do(path: Path):
     result = runner.invoke(app, ["consolidate", "--path", str(path), "--dry-run"])
-    assert "compared 2 units, would merge 0" in result.output
+    assert "full pass over user:me would make 0 changes" in result.output
 
 
 def test_chat_answers_from_memory_and_says_that_no_model_is_there(path: Path):
