@@ -120,7 +120,7 @@ def _with_recollection(builder: StateGraph[Any, Any, Any, Any], schema: type[Any
 
 
 class _AttachedRecall(RecallBeforePlan):
-    """Recalls, then goes on to the node whose name it has taken."""
+    """Recalls, notes that the user was active, then goes on to the node whose name it has taken."""
 
     def __init__(self, memory: HindsightMemory, *, plan: str, messages_key: str) -> None:
         super().__init__(memory, messages_key=messages_key)
@@ -128,11 +128,17 @@ class _AttachedRecall(RecallBeforePlan):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - Runnable's name
         """Recall, blocking."""
-        return self._go_on(input, config, super().invoke(input, config, **kwargs))
+        update = super().invoke(input, config, **kwargs)
+        if update is not None:
+            self.memory.touch(scope=scope_of(config))
+        return self._go_on(input, config, update)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - Runnable's name
         """Recall on the running loop."""
-        return self._go_on(input, config, await super().ainvoke(input, config, **kwargs))
+        update = await super().ainvoke(input, config, **kwargs)
+        if update is not None:
+            await self.memory.atouch(scope=scope_of(config))
+        return self._go_on(input, config, update)
 
     def _go_on(self, input: Any, config: RunnableConfig | None, update: dict[str, Any] | None) -> Command[Any]:  # noqa: A002 - Runnable's name
         """A task that a `Send` started hands its own input on; any other lets the node read the state."""

@@ -77,6 +77,7 @@ class _Step:
         query, found = self._due(turns, scope)
         if query is not None:
             found = self.memory.recall(query, scope=scope, visible=[turn.id for turn in turns])
+            self.memory.touch(scope=scope)
         self._keep(turns, found, scope)
         shown, more = self._shown(given, found)
         try:
@@ -97,6 +98,7 @@ class _Step:
         query, found = self._due(turns, scope)
         if query is not None:
             found = await self.memory.arecall(query, scope=scope, visible=[turn.id for turn in turns])
+            await self.memory.atouch(scope=scope)
         self._keep(turns, found, scope)
         shown, more = self._shown(given, found)
         try:

@@ -176,8 +176,8 @@ def _blanks_of(item: Any) -> Blanks | None:
         return None
     dicts: list[str] = []
     lists: list[str] = []
-    for name, value in item.__dict__.items():
-        kind: type[Any] = type(value)
+    for name, value in cast("dict[str, object]", item.__dict__).items():
+        kind = type(value)
         if kind is str or value is None:
             continue
         if kind is dict and not value:

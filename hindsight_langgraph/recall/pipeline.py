@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.encoding.entities import AliasTable
@@ -49,11 +50,13 @@ class RecallTools:
     """Ids of units or turns that were forgotten on request."""
 
 
-def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens) -> RecallTools:
-    """The tools that ship for an embedding space; where none do, the rules decide."""
+def tools_for(
+    space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens, directory: Path | None = None
+) -> RecallTools:
+    """The tools for an embedding space: the user's own route head from `directory`, what ships, or the rules where nothing does."""
     return RecallTools(
         counter=counter,
-        head=route_head.shipped_head(space.model),
+        head=route_head.shipped_head(space.model, directory=directory),
         abstention=abstain.shipped_head(space.model),
         ranker=shipped_ranker(),
         cosine_floor=COSINE_FLOORS.get(space.model, 0.0),

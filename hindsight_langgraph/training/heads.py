@@ -18,7 +18,7 @@ from hindsight_langgraph.encoding.drafts import draft
 from hindsight_langgraph.encoding.embed import EMBED_WEIGHT
 from hindsight_langgraph.encoding.entities import AliasTable
 from hindsight_langgraph.encoding.features import Vector, embedding_text, prompt_of, turn_features, word_features
-from hindsight_langgraph.encoding.heads import Heads, LinearHead
+from hindsight_langgraph.encoding.heads import Heads, LinearHead, load_heads
 from hindsight_langgraph.encoding.local_extractor import LocalExtractor
 from hindsight_langgraph.encoding.split import clip
 from hindsight_langgraph.encoding.updates import UPDATE_FEATURES, Candidate, update_features
@@ -83,6 +83,7 @@ def train_heads(gold_dir: Path, embedder: Embedder | None, *, leave_out: Collect
     kind = _fit(features[kept], kinds[kept], weights=weights[kept], regularisation=KIND_REGULARISATION, balanced=True)
     heads = Heads(
         space=None if embedder is None else embedder.space,
+        dialogues=tuple(dialogue.name for dialogue in dialogues),
         gate=replace(gate, labels=("keep",), threshold=GATE_THRESHOLD),
         kind=kind,
         update=gate,  # replaced below; reading the kept turns needs the kinds first
@@ -90,6 +91,15 @@ def train_heads(gold_dir: Path, embedder: Embedder | None, *, leave_out: Collect
     rows, labels = _update_examples(dialogues, heads, vectors, embedder)
     update = _fit(rows, labels, weights=np.ones(len(labels)), regularisation=UPDATE_REGULARISATION, balanced=False)
     return replace(heads, update=replace(update, labels=("update",), threshold=UPDATE_THRESHOLD))
+
+
+def unbiased_heads(name: str, gold_dir: Path, embedder: Embedder) -> Heads:
+    """Heads that did not learn from the dialogue `name`: those that ship where they never saw it, else ones that leave it out."""
+    shipped = load_heads(embedder.space)
+    if name not in shipped.dialogues:
+        return shipped
+    heads = train_heads(gold_dir, embedder, leave_out={name})
+    return replace(heads, words=train_heads(gold_dir, None, leave_out={name}))
 
 
 def _examples(dialogue: Dialogue) -> Iterator[_Example]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,9 +41,15 @@ def forget_environment() -> None:
     cached.cache_clear()
 
 
-def sent() -> None:
-    """Wait until the client has sent everything."""
+def sent(langsmith: LangSmith, timeout_s: float = 60.0) -> None:
+    """Wait until the client has sent everything, and every run that it began has ended at the stand-in."""
     from langchain_core.tracers.langchain import wait_for_all_tracers
 
     wait_for_all_tracers()
-    run_trees.get_cached_client().flush()
+    client, end = run_trees.get_cached_client(), time.monotonic() + timeout_s
+    while True:
+        client.flush()
+        if all(run.get("end_time") for run in list(langsmith.runs.values())):
+            return
+        assert time.monotonic() < end, "runs were not sent"
+        time.sleep(0.05)

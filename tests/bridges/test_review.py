@@ -35,12 +35,12 @@ def memory(tmp_path: Path):
         yield opened
 
 
-def answered(memory: HindsightMemory, scope: Scope = ALICE) -> Recollection:
+def answered(memory: HindsightMemory, langsmith: LangSmith, scope: Scope = ALICE) -> Recollection:
     """An answer that was traced, with its accounts settled."""
     found = memory.recall(ASKED, scope=scope)
     assert found.units
     memory.settle()
-    sent()
+    sent(langsmith)
     return found
 
 
@@ -54,7 +54,7 @@ def reviewed(memory: HindsightMemory, **options: Any) -> list[Fate]:
 
 
 def test_a_thumbs_down_lowers_what_was_recalled_and_is_the_tasks_outcome(memory: HindsightMemory, langsmith: LangSmith):
-    found = answered(memory)
+    found = answered(memory, langsmith)
     before = unit_of(memory)
     langsmith.review(found.run.id, score=0, comment="outdated")  # type: ignore[union-attr] # it was traced
     assert reviewed(memory) == [Fate.APPLIED]
@@ -67,7 +67,7 @@ def test_a_thumbs_down_lowers_what_was_recalled_and_is_the_tasks_outcome(memory:
 
 
 def test_a_thumbs_up_raises_it(memory: HindsightMemory, langsmith: LangSmith):
-    found = answered(memory)
+    found = answered(memory, langsmith)
     before = unit_of(memory)
     langsmith.review(found.run.id, score=1)  # type: ignore[union-attr] # it was traced
     reviewed(memory)
@@ -75,7 +75,7 @@ def test_a_thumbs_up_raises_it(memory: HindsightMemory, langsmith: LangSmith):
 
 
 def test_an_edited_answer_becomes_a_correction_that_is_recalled(memory: HindsightMemory, langsmith: LangSmith):
-    found = answered(memory)
+    found = answered(memory, langsmith)
     edited = {"messages": [{"role": "assistant", "content": "You prefer aisle seats on trains since March."}]}
     langsmith.review(found.run.id, key="correction", correction=edited)  # type: ignore[union-attr] # it was traced
     reviewed(memory)
@@ -87,7 +87,7 @@ def test_an_edited_answer_becomes_a_correction_that_is_recalled(memory: Hindsigh
 
 
 def test_a_review_touches_no_other_users_memory_even_if_a_trace_names_it(memory: HindsightMemory, langsmith: LangSmith):
-    found = answered(memory)
+    found = answered(memory, langsmith)
     (document,) = langsmith.runs[found.run.id]["outputs"]["documents"]  # type: ignore[union-attr] # it was traced
     document["metadata"]["id"] = unit_of(memory, "bob").id
     before = unit_of(memory, "bob")
@@ -97,7 +97,7 @@ def test_a_review_touches_no_other_users_memory_even_if_a_trace_names_it(memory:
 
 
 def test_reviewing_again_changes_nothing(memory: HindsightMemory, langsmith: LangSmith):
-    found = answered(memory)
+    found = answered(memory, langsmith)
     langsmith.review(found.run.id, score=0, correction={"output": "aisle seats"})  # type: ignore[union-attr] # it was traced
     assert reviewed(memory) == [Fate.APPLIED]
     once = memory.units(scope="alice")
@@ -106,7 +106,7 @@ def test_reviewing_again_changes_nothing(memory: HindsightMemory, langsmith: Lan
 
 
 def test_a_dry_run_changes_nothing_and_says_what_would_be(memory: HindsightMemory, langsmith: LangSmith):
-    found = answered(memory)
+    found = answered(memory, langsmith)
     before = memory.units(scope="alice")
     langsmith.review(found.run.id, score=0)  # type: ignore[union-attr] # it was traced
     assert reviewed(memory, dry_run=True) == [Fate.WOULD_APPLY]
@@ -116,7 +116,7 @@ def test_a_dry_run_changes_nothing_and_says_what_would_be(memory: HindsightMemor
 
 def test_a_review_that_breaks_off_goes_on_where_it_was(memory: HindsightMemory, langsmith: LangSmith):
     for _ in range(3):
-        found = answered(memory)
+        found = answered(memory, langsmith)
         langsmith.review(found.run.id, score=0)  # type: ignore[union-attr] # it was traced
     before = unit_of(memory).confidence
     asked = 0
@@ -176,7 +176,7 @@ async def test_a_review_is_taken_in_on_a_running_loop_too(memory: HindsightMemor
 
 
 def test_feedback_that_says_nothing_or_is_our_own_is_left_alone(memory: HindsightMemory, langsmith: LangSmith):
-    found = answered(memory)
+    found = answered(memory, langsmith)
     before = unit_of(memory)
     run = found.run.id  # type: ignore[union-attr] # it was traced
     langsmith.review(run, score=None, comment="hm")
@@ -226,7 +226,7 @@ def test_the_words_of_a_correction_are_found_in_any_form(correction: object, tex
 
 
 def test_the_command_shows_a_table_and_counts(memory: HindsightMemory, langsmith: LangSmith):
-    found = answered(memory)
+    found = answered(memory, langsmith)
     langsmith.review(found.run.id, score=0, comment="outdated")  # type: ignore[union-attr] # it was traced
     path = str(memory.config.path)
     memory.close()

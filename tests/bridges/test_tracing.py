@@ -40,7 +40,7 @@ def test_recall_is_a_retriever_run_whose_documents_say_why(memory: HindsightMemo
         [("user", FACT), ("user", "I prefer red seats on the bus, said Bo."), ("user", "My locker number is 42.")], scope="u1"
     )
     found = memory.recall(Query(text=ASKED, goal="book a trip"), scope=Scope(user_id="u1", session_id="t9"))
-    sent()
+    sent(langsmith)
     run = langsmith.run("hindsight.recall")
     assert run["run_type"] == "retriever"
     assert run["inputs"] == {"query": ASKED, "goal": "book a trip"}
@@ -63,14 +63,14 @@ def test_recall_is_a_retriever_run_whose_documents_say_why(memory: HindsightMemo
 
 def test_runs_are_sent_compressed_as_the_api_offers(memory: HindsightMemory, langsmith: LangSmith):
     memory.recall(ASKED, scope="u1")
-    sent()
+    sent(langsmith)
     assert "zstd" in langsmith.encodings
 
 
 def test_every_stage_of_a_graphs_turn_is_a_run_under_its_node(memory: HindsightMemory, langsmith: LangSmith):
     build(memory).invoke({"messages": [HumanMessage(FACT)]}, run_of("u1"))
     memory.settle()
-    sent()
+    sent(langsmith)
     (root,) = [run for run in langsmith.runs.values() if run["id"] == run["trace_id"]]
     stages = {run["name"]: run for run in langsmith.runs.values() if run["name"].startswith("hindsight.")}
     assert set(stages) == {"hindsight.recall", "hindsight.annotate", "hindsight.write"}
@@ -84,7 +84,7 @@ def test_every_stage_of_a_graphs_turn_is_a_run_under_its_node(memory: HindsightM
 def test_the_same_under_ainvoke(memory: HindsightMemory, langsmith: LangSmith):
     asyncio.run(build(memory).ainvoke({"messages": [HumanMessage(FACT)]}, run_of("u1")))
     memory.settle()
-    sent()
+    sent(langsmith)
     recall = langsmith.run("hindsight.recall")
     assert langsmith.runs[recall["parent_run_id"]]["name"] == "recall"
     assert langsmith.run("hindsight.write")["parent_run_id"] == langsmith.run("hindsight.annotate")["id"]
@@ -93,7 +93,7 @@ def test_the_same_under_ainvoke(memory: HindsightMemory, langsmith: LangSmith):
 def test_consolidation_and_remembering_are_runs_too(memory: HindsightMemory, langsmith: LangSmith):
     memory.remember([("user", FACT), ("user", "ok thanks")], scope="u1")
     memory.consolidate(scope="u1")
-    sent()
+    sent(langsmith)
     turns = langsmith.run("hindsight.remember")["outputs"]["reports"][0]["turns"]
     assert [turn["kept"] for turn in turns] == [True, False]
     assert langsmith.run("hindsight.consolidate")["outputs"]["report"]
@@ -103,7 +103,7 @@ def test_no_secret_reaches_a_run(memory: HindsightMemory, langsmith: LangSmith):
     memory.annotate([("user", f"My key is {SECRET}, use it for the billing service.")], scope="u1")
     memory.recall(f"What is {SECRET} for?", scope="u1")
     memory.settle()
-    sent()
+    sent(langsmith)
     shown = str(langsmith.runs)
     assert "billing" in shown
     assert SECRET not in shown
@@ -113,7 +113,7 @@ def test_an_error_of_a_stage_is_shown_and_raised(memory: HindsightMemory, langsm
     memory.close()
     with pytest.raises(Exception, match="closed"):
         memory.recall(ASKED, scope="u1")
-    sent()
+    sent(langsmith)
     assert "closed" in langsmith.run("hindsight.recall")["error"]
 
 
@@ -135,19 +135,19 @@ def test_with_tracing_off_not_one_request_is_made(memory: HindsightMemory, monke
 # --- feedback ------------------------------------------------------------------------------------------------------------
 
 
-def finish(memory: HindsightMemory, scope: Scope, *, success: bool, comment: str = "") -> None:
+def finish(memory: HindsightMemory, langsmith: LangSmith, scope: Scope, *, success: bool, comment: str = "") -> None:
     memory.outcome(scope=scope, success=success, feedback=comment)
     memory.settle()
     assert memory._parts.feedback.settle(30)
-    sent()
+    sent(langsmith)
 
 
 def test_an_outcome_is_feedback_on_the_runs_that_it_judges_and_on_no_earlier_one(memory: HindsightMemory, langsmith: LangSmith):
     scope = Scope(user_id="u1", session_id="t1")
     first = memory.recall(ASKED, scope=scope)
-    finish(memory, scope, success=True)
+    finish(memory, langsmith, scope, success=True)
     second = memory.recall("Where is my locker?", scope=scope)
-    finish(memory, scope, success=False, comment="wrong hall")
+    finish(memory, langsmith, scope, success=False, comment="wrong hall")
     assert first.run
     assert second.run
     given = {one["run_id"]: (one["key"], one["score"], one.get("comment")) for one in langsmith.feedback}
@@ -159,7 +159,7 @@ def test_an_unknown_outcome_is_no_feedback(memory: HindsightMemory, langsmith: L
     memory.recall(ASKED, scope="u1")
     memory.outcome(scope="u1", success=None)
     memory.settle()
-    sent()
+    sent(langsmith)
     assert langsmith.feedback == []
 
 
@@ -213,7 +213,7 @@ def test_runs_of_two_users_at_once_are_kept_apart(memory: HindsightMemory, langs
         thread.start()
     for thread in threads:
         thread.join()
-    sent()
+    sent(langsmith)
     recalls = [run for run in langsmith.runs.values() if run["name"] == "hindsight.recall"]
     assert len(recalls) == 10
     for run in recalls:

@@ -23,6 +23,7 @@ from hindsight_langgraph.injected import stripped
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.messages import RECOLLECTION_ID
 from hindsight_langgraph.nodes import MemoryState
+from tests.clock import FakeClock
 from tests.doors.models import recorded_queries
 from tests.memory.opening import open_memory
 from tests.nodes.agents import run_of
@@ -161,6 +162,18 @@ def test_the_drawn_graph_shows_the_memory_nodes(memory: HindsightMemory):
     edges = {(edge.source, edge.target) for edge in drawn.edges}
     assert {("agent", "agent.plan"), ("tools", "tools.annotate"), ("tools.annotate", "agent"), ("agent.plan", "tools")} <= edges
     assert "memory = recall" in drawn.draw_mermaid()
+
+
+@pytest.mark.parametrize("awaiting", [False, True])
+def test_the_idle_pass_is_made_due_once_the_user_has_spoken(tmp_path: Path, clock: FakeClock, awaiting: bool):
+    with open_memory(tmp_path, clock=clock) as memory:
+        graph = attach_memory(path_map(Seen()), memory).compile()
+        said: Any = {"messages": [HumanMessage(FACT)]}
+        asyncio.run(graph.ainvoke(said, run_of("u1"))) if awaiting else graph.invoke(said, run_of("u1"))
+        memory.settle()
+        assert memory.run_due() == []
+        clock.advance(hours=1)
+        assert len(memory.run_due()) == 1
 
 
 def test_recall_fires_once_a_message_and_not_on_every_loop(memory: HindsightMemory, monkeypatch: pytest.MonkeyPatch):

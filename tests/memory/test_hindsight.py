@@ -21,6 +21,7 @@ from hindsight_langgraph.ops import Complete, FetchUnits, PeekDue
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Scope
 from tests.clock import FakeClock
 from tests.memory.opening import open_memory
+from tests.nodes.agents import build, run_of
 
 SCOPE = Scope(user_id="u1", session_id="t1")
 STALE = "The staging host is stg-1.larkfield.example."
@@ -294,6 +295,38 @@ def test_judging_never_runs_on_the_thread_that_answers(tmp_path: Path):
         assert memory.annotations(scope=SCOPE)[0].asked > 0
         assert asked_on
         assert threading.main_thread().name not in asked_on
+
+
+def test_erasing_a_user_waits_for_what_is_judged_and_nothing_of_it_comes_back(memory: HindsightMemory):
+    memory.remember([("user", STALE)], scope=SCOPE)
+    unit = work(memory)
+    memory.outcome(scope=SCOPE, success=False, feedback=CORRECTED)
+    memory.erase(scope=SCOPE)
+    memory.settle(scope=SCOPE)
+    assert memory.units(scope=SCOPE) == []
+    assert memory.annotations(scope=SCOPE) == []
+    assert memory.history(unit.id, scope=SCOPE) == []
+
+
+def test_a_node_of_the_graph_may_say_how_the_task_ended(memory: HindsightMemory):
+    def agent(state: Any) -> dict[str, Any]:
+        return {"messages": [AIMessage("done")], "outcome": {"success": False, "feedback": "too late"}}
+
+    build(memory, agent).invoke({"messages": [HumanMessage("Post the letter.")]}, run_of("u1", "t1"))
+    memory.settle(scope=SCOPE)
+    outcome = memory.trajectory(scope=SCOPE).outcome
+    assert outcome is not None
+    assert (outcome.success, outcome.feedback) == (False, "too late")
+
+
+@pytest.mark.parametrize("own", ["approved", 3, {"colour": "red"}, None])
+def test_what_a_graph_keeps_under_outcome_for_itself_is_left_alone(memory: HindsightMemory, own: Any):
+    def agent(state: Any) -> dict[str, Any]:
+        return {"messages": [AIMessage("done")], "outcome": own}
+
+    build(memory, agent).invoke({"messages": [HumanMessage("Post the letter.")]}, run_of("u1", "t1"))
+    memory.settle(scope=SCOPE)
+    assert memory.trajectory(scope=SCOPE).outcome is None
 
 
 def test_a_listener_is_told_of_each_report(memory: HindsightMemory):
