@@ -1,6 +1,6 @@
 """When does recall hold its tongue? Leave-one-dialogue-out over the probes of the labelled dialogues.
 
-    python -m benchmarks.abstention --gold GOLD [--cache DIR] [--save PATH]
+    python -m benchmarks.abstention [--data DIR] [--json] [--cache DIR] [--save PATH]
 
 Each answerable probe is asked twice, once with its answer hidden from the store: that gives as many hard unanswerable questions.
 `--save` writes the head fitted on everything, which is what ships.
@@ -8,13 +8,12 @@ Each answerable probe is asked twice, once with its answer hidden from the store
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.bench_memory import BenchMemory
 from benchmarks.gold import dialogue_paths, recall_probes
+from benchmarks.options import gold_of, parser, tell
 from benchmarks.vectors import MODEL, CachedEmbedder
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.evidence import evidence
@@ -28,12 +27,11 @@ FLOOR = COSINE_FLOORS[MODEL]
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--gold", type=Path, required=True)
+    options = parser(__doc__)
     options.add_argument("--cache", type=Path, default=Path(".cache"))
     options.add_argument("--save", type=Path)
     given = options.parse_args()
-    trials = list(collect(given.gold, CachedEmbedder(given.cache)))
+    trials = list(collect(gold_of(given.data), CachedEmbedder(given.cache)))
     withdrawn = [trial for trial in trials if not trial.evidence]
     judged = [trial for trial in trials if trial.evidence]
     held = held_out(judged, model=MODEL, cosine_floor=FLOOR)
@@ -41,9 +39,8 @@ def main() -> None:
     asked = [(trial.answerable, odds) for trial, odds in held if trial.asked] + [
         (t.answerable, 0.0) for t in withdrawn if t.asked
     ]
-    print(
-        json.dumps(_report(asked, head.threshold) | {"by_rule": sum(t.asked for t in withdrawn), "trials": len(trials)}, indent=1)
-    )
+    told = _report(asked, head.threshold) | {"by_rule": sum(t.asked for t in withdrawn), "trials": len(trials)}
+    tell(told, as_json=given.json)
     if given.save:
         head.save(given.save)
 

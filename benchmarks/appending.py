@@ -12,10 +12,11 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps
 from hindsight_langgraph.backends.redis_store import RedisWorkingStore
@@ -45,10 +46,13 @@ def measure(store: WorkingStore, steps: int) -> dict[str, float]:
     """Milliseconds of each append."""
     scope = Scope(user_id="bench", session_id="s")
     took: list[float] = []
+    run: Callable[[Any], Any] = store.run
     for i in range(steps):
-        step = Step(id=str(i), kind=StepKind.TOOL, at=START + timedelta(seconds=i), content="x" * 400, tool="t", arguments='{"a": 1}')
+        step = Step(
+            id=str(i), kind=StepKind.TOOL, at=START + timedelta(seconds=i), content="x" * 400, tool="t", arguments='{"a": 1}'
+        )
         began = time.perf_counter()
-        drive(record_steps(scope, [step]), store.run)
+        drive(record_steps(scope, [step]), run)
         took.append((time.perf_counter() - began) * 1_000)
     cuts = statistics.quantiles(took, n=100)
     return {"median_ms": round(cuts[49], 3), "p95_ms": round(cuts[94], 3), "p99_ms": round(cuts[98], 3)}

@@ -68,7 +68,12 @@ def fill(runtime: Runtime, owners: Sequence[str], stored: int) -> None:
             vectors[1::10] = vectors[0::10]  # one in ten repeats the one before
             vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
             units = tuple(
-                made_unit(owner, begin + i, updated=NOW if place == 0 and begin + i >= count - CHANGED else START, vector=tuple(vectors[i].tolist()))
+                made_unit(
+                    owner,
+                    begin + i,
+                    updated=NOW if place == 0 and begin + i >= count - CHANGED else START,
+                    vector=tuple(vectors[i].tolist()),
+                )
                 for i in range(size)
             )
             runtime.answer(PutUnits(units=units))
@@ -83,7 +88,7 @@ def light_cost(stored: int, users: int) -> dict[str, float]:
         fill(runtime, owners, stored)
         seconds: list[float] = []
         run = drive(_light(settings), runtime.answer)
-        for _ in range(3):
+        for _ in range(7):
             begin = time.process_time()
             for name in run.passes:
                 drive(consolidating.decide(name, run, settings=settings), runtime.answer)
@@ -97,7 +102,13 @@ def light_cost(stored: int, users: int) -> dict[str, float]:
             drive(consolidating.apply(run, found), runtime.answer)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-    return {"stored": stored, "users": users, "changes": changes, "seconds": round(min(seconds), 3), "peak_mb": round(peak / 1e6, 1)}
+    return {
+        "stored": stored,
+        "users": users,
+        "changes": changes,
+        "seconds": round(min(seconds), 3),
+        "peak_mb": round(peak / 1e6, 1),
+    }
 
 
 def _light(settings: FlowSettings) -> Plan[consolidating.Run]:

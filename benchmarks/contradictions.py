@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import MemoryUnit, Scope, Status
 from hindsight_langgraph.runtime import Runtime
 from hindsight_langgraph.training.dialogues import Dialogue, read_dialogues
-from hindsight_langgraph.training.heads import train_heads
+from hindsight_langgraph.training.heads import unbiased_heads
 
 JUDGED = (PassName.DUPLICATES, PassName.CONTRADICTIONS)
 
@@ -87,7 +87,9 @@ class Tally:
         self.twins += len(pairs)
         active = [set(unit.sources) for unit in units if unit.status is Status.ACTIVE]
         for one, other in twins:
-            if any(one in sources for sources in active) and not any(one not in sources and other in sources for sources in active):
+            if any(one in sources for sources in active) and not any(
+                one not in sources and other in sources for sources in active
+            ):
                 self.merged += 1
             else:
                 self.mistakes.append(f"not merged: {texts[one]}  =  {texts[other]}")
@@ -123,7 +125,12 @@ def from_triples(path: Path, runtime: Runtime, settings: FlowSettings) -> None:
         for memory in today:
             assert memory.turn.at is not None
             unit = draft(
-                memory.statement, turn=memory.turn, previous=memory.previous, scope=scope, aliases=AliasTable(), now=memory.turn.at
+                memory.statement,
+                turn=memory.turn,
+                previous=memory.previous,
+                scope=scope,
+                aliases=AliasTable(),
+                now=memory.turn.at,
             )
             vector = runtime.embedder.embed((index_text(unit),), purpose="document")[0]
             drive(put([unit], {unit.id: vector}), runtime.answer)
@@ -150,8 +157,7 @@ def measure(gold: Path, *, mistakes: bool = False) -> dict[str, dict[str, float]
         print(dialogue.name, file=sys.stderr)
         labels = json.loads(path.read_text(encoding="utf-8"))["duplicates"]
         twins = [(dialogue.said_by[one][-1], dialogue.said_by[other][-1]) for one, other in labels]
-        heads = train_heads(gold, embedder, leave_out={dialogue.name})
-        heads = replace(heads, words=train_heads(gold, None, leave_out={dialogue.name}))
+        heads = unbiased_heads(dialogue.name, gold, embedder)
         settings = settings_of(embedder, _tools(heads, embedder))
         for name, tally in tallies.items():
             with embedded(embedder) as runtime:

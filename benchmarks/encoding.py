@@ -35,7 +35,7 @@ from hindsight_langgraph.ports import Embedder
 from hindsight_langgraph.records import Kind, MemoryUnit, Scope, Status, Triple, Turn
 from hindsight_langgraph.runtime import Runtime
 from hindsight_langgraph.training.dialogues import Dialogue, read_dialogues
-from hindsight_langgraph.training.heads import train_heads
+from hindsight_langgraph.training.heads import unbiased_heads
 
 LANGUAGES = ("en", "zh")
 
@@ -276,8 +276,7 @@ def measure(gold: Path, *, mistakes: bool = False) -> dict[str, Any]:
     seconds = 0.0
     for number, dialogue in enumerate(dialogues, start=1):
         print(f"{number}/{len(dialogues)} {dialogue.name}", file=sys.stderr)
-        heads = train_heads(gold, embedder, leave_out={dialogue.name})
-        heads = replace(heads, words=train_heads(gold, None, leave_out={dialogue.name}))
+        heads = unbiased_heads(dialogue.name, gold, embedder)
         run = write_dialogue(dialogue, _tools(heads, embedder), embedder)
         for name in ("all", dialogue.language):
             count(tallies[name], run)

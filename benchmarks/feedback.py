@@ -35,7 +35,7 @@ from hindsight_langgraph.records import IndexedUnit, Kind, MemoryUnit, Region, S
 START = datetime(2025, 6, 1, 8, 0, tzinfo=UTC)
 MACHINES = ("press", "kiln", "loom", "lathe", "boiler")
 KNOBS = ("speed", "feed", "heat", "draft", "tension", "delay", "angle", "dose")
-PEOPLE = ("Ines", "Olaf", "Petra", "Yusuf", "Marta", "Bram", "Lila", "Tomas")
+VAGUE = ("usual", "normal", "standard", "common", "plain", "regular", "typical", "ordinary")
 EACH = 4
 TOP = 3
 WINDOW = 20
@@ -62,6 +62,7 @@ class Clock:
         self.at = START
 
     def now(self) -> datetime:
+        """The moment, never the same twice."""
         self.at += timedelta(milliseconds=1)
         return self.at
 
@@ -87,7 +88,10 @@ def simulate(tasks: int, seed: int) -> list[float]:
     rng, clock = random.Random(seed), Clock()
     shares: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        config = HindsightConfig(path=Path(folder), recall=RecallConfig(max_items=MANY, cut_max=MANY, max_tokens=10_000, dynamic_cut=False, abstain=False))
+        config = HindsightConfig(
+            path=Path(folder),
+            recall=RecallConfig(max_items=MANY, cut_max=MANY, max_tokens=10_000, dynamic_cut=False, abstain=False),
+        )
         with HindsightMemory.open(config=config, embeddings="hash", clock=clock) as memory:
             settings = furnish(memory, rng)
             for number in range(tasks):
@@ -99,12 +103,19 @@ def simulate(tasks: int, seed: int) -> list[float]:
 
 def furnish(memory: HindsightMemory, rng: random.Random) -> dict[str, Setting]:
     """Store the units; returns what each says."""
-    settings, units = {}, []
+    settings: dict[str, Setting] = {}
+    units: list[MemoryUnit] = []
     for machine in MACHINES:
         values = rng.sample(range(1_000, 9_999), 3 * EACH)
         kinds = [0] * EACH + [1] * EACH + [None] * EACH
         for i, (world, value) in enumerate(zip(kinds, values, strict=True)):
-            setting = Setting(unit_id=f"00000000-0000-4000-8000-{len(units):012d}", machine=machine, knob=KNOBS[i % len(KNOBS)], value=value, world=world)
+            setting = Setting(
+                unit_id=f"00000000-0000-4000-8000-{len(units):012d}",
+                machine=machine,
+                knob=KNOBS[i % len(KNOBS)],
+                value=value,
+                world=world,
+            )
             settings[setting.unit_id] = setting
             units.append(unit_of(setting, rng))
     rng.shuffle(units)
@@ -119,7 +130,7 @@ def furnish(memory: HindsightMemory, rng: random.Random) -> dict[str, Setting]:
 
 def unit_of(setting: Setting, rng: random.Random) -> MemoryUnit:
     if setting.world is None:
-        content = f"To prepare the {setting.machine} for a run, set the {setting.knob} as {rng.choice(PEOPLE)} does."
+        content = f"To prepare the {setting.machine} for a run, set the {setting.knob} to {rng.choice(VAGUE)}."
     else:
         content = f"To prepare the {setting.machine} for a run, set the {setting.knob} to {setting.value}."
     return MemoryUnit(
@@ -143,7 +154,9 @@ def work(memory: HindsightMemory, settings: dict[str, Setting], machine: str, wo
         right = [s for s in settings.values() if s.world == world and s.machine == machine]
         told = right[number // len(MACHINES) % len(right)]
         refused = "".join(f"{setting.value} is wrong. " for setting in wrong)
-        memory.outcome(scope=scope, success=False, feedback=f"{refused}It must be {told.value} for the {told.knob}!", error="it does not run")
+        memory.outcome(
+            scope=scope, success=False, feedback=f"{refused}It must be {told.value} for the {told.knob}!", error="it does not run"
+        )
     memory.settle(scope=scope)
     return sum(s.world == world and s.machine == machine for s in found) / TOP
 
@@ -157,7 +170,8 @@ def top_units(recollection: Recollection, settings: dict[str, Setting]) -> Recol
 def messages_of(asked: str, tried: list[Setting], number: int) -> list[HumanMessage | AIMessage | ToolMessage]:
     """What the agent did: every setting that it was given, one call each."""
     calls = [
-        {"name": f"{s.machine}.set", "args": {"knob": s.knob, "value": s.value}, "id": f"{number}-{i}"} for i, s in enumerate(tried)
+        {"name": f"{s.machine}.set", "args": {"knob": s.knob, "value": s.value}, "id": f"{number}-{i}"}
+        for i, s in enumerate(tried)
     ]
     answers = [ToolMessage("set", tool_call_id=f"{number}-{i}", id=f"{number}-tool-{i}") for i in range(len(tried))]
     return [

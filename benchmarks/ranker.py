@@ -8,8 +8,6 @@ Candidates come from the real plan with the weighted sum alone, so that what is 
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +20,7 @@ from benchmarks.bench_memory import SPACE, BenchMemory
 from benchmarks.corpora import SETS
 from benchmarks.gold import dialogue_paths, recall_probes
 from benchmarks.metrics import Judgement, judge, summary
+from benchmarks.options import gold_of, parser, sets_of, tell
 from benchmarks.vectors import CachedEmbedder
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.pipeline import RecallTools, tools_for
@@ -39,21 +38,19 @@ Case = tuple[Group, str, list[str], frozenset[str], dict[str, str], list[float]]
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--data", type=Path, required=True)
-    options.add_argument("--gold", type=Path)
+    options = parser(__doc__)
     options.add_argument("--cache", type=Path, default=Path(".cache"))
     options.add_argument("--folds")
     options.add_argument("--save", type=Path)
     given = options.parse_args()
     embedder = CachedEmbedder(given.cache)
     if given.folds:
-        print(json.dumps(by_folds(list(cases(given.folds, given.data, embedder))), indent=1))
+        tell(by_folds(list(cases(given.folds, sets_of(given.data), embedder))), as_json=given.json)
         return
-    groups = [case[0] for name in CORPORA for case in cases(name, given.data, embedder)]
-    groups += list(probe_groups(given.gold, embedder))
+    groups = [case[0] for name in CORPORA for case in cases(name, sets_of(given.data), embedder)]
+    groups += list(probe_groups(gold_of(given.data), embedder))
     trees = train_ranker(groups)
-    print(json.dumps({"questions": len(groups), "trees": len(trees.feature)}))
+    tell({"questions": len(groups), "trees": len(trees.feature)}, as_json=given.json)
     if given.save:
         trees.save(given.save, version=RANKER_VERSION)
 

@@ -1,6 +1,6 @@
 """Quality of recall on public sets and on the labelled probes, through the real store and the real plan.
 
-    python -m benchmarks.recall --data DATA --gold GOLD [--sets locomo,realtalk,beam,memdaily,gold] [--cache DIR] [--out FILE]
+    python benchmarks/recall.py [--data DIR] [--json] [--sets locomo,realtalk,beam,memdaily,gold] [--cache DIR] [--out FILE]
 
 One object a set (`locomo`, `locomo_tune` for conversations 0 to 4, `locomo_report` for 5 to 9, `realtalk`, `beam`, `memdaily`), each with
 `linear` (the weighted sum), `ours` (with the shipped ranker) and the baselines; `gold` with the shares of `benchmarks.gold`.
@@ -9,7 +9,6 @@ LoCoMo is asked without its adversarial category. Every unit is one message; it 
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from benchmarks.bench_memory import SPACE, BenchMemory
 from benchmarks.corpora import SETS, Space
 from benchmarks.gold import Asked, dialogue_paths, measure, recall_probes
 from benchmarks.metrics import Judgement, judge, summary
+from benchmarks.options import gold_of, parser, sets_of
 from benchmarks.vectors import CachedEmbedder
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.pipeline import tools_for
@@ -30,9 +30,7 @@ ADVERSARIAL = "5"
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--data", type=Path, required=True)
-    options.add_argument("--gold", type=Path)
+    options = parser(__doc__)
     options.add_argument("--sets", default="locomo,realtalk,beam,memdaily,gold")
     options.add_argument("--cache", type=Path, default=Path(".cache"))
     options.add_argument(
@@ -43,12 +41,14 @@ def main() -> None:
     embedder, report = CachedEmbedder(given.cache), dict[str, object]()
     for name in given.sets.split(","):
         if name == "gold":
-            report["gold"] = gold(given.gold, embedder)
+            report["gold"] = gold(gold_of(given.data), embedder)
         else:
-            report |= public(name, given.data, embedder, compare=not given.skip_baselines)
+            report |= public(name, sets_of(given.data), embedder, compare=not given.skip_baselines)
         print(json.dumps({key: value for key, value in report.items() if key.startswith(name)}, indent=1), flush=True)
     if given.out:
         given.out.write_text(json.dumps(report, indent=1) + "\n")
+    if given.json:
+        print(json.dumps(report))
 
 
 def public(name: str, data: Path, embedder: CachedEmbedder, *, compare: bool) -> dict[str, object]:
@@ -72,7 +72,7 @@ def ask_space(
 ) -> Iterator[tuple[str, tuple[str, str, Judgement]]]:
     """Every question of a space by every method."""
     config, tools = RecallConfig(), tools_for(SPACE)
-    methods = {"linear": config.model_copy(update={"ranker": False}), "ours": config}
+    methods = {"linear": config.model_copy(update={"ranker": False})} | ({"ours": config} if tools.ranker else {})
     session_of = {unit.id: unit.session_id for unit in space.units}
     asked = [q for q in space.questions if q.gold and not (name == "locomo" and q.category == ADVERSARIAL)]
     usual = Baselines(name, space, embedder) if compare else None

@@ -1,6 +1,6 @@
 """How well queries are sent to their region: five-fold cross-validation of the route head.
 
-    python -m benchmarks.router --gold GOLD [--cache DIR] [--save PATH]
+    python benchmarks/router.py [--data DIR] [--json] [--cache DIR] [--save PATH]
 
 Prints one JSON object: `accuracy` and the same under `en` and `zh` for the head, `rules` for the keyword rules, `unseen` for a head that
 saw none of the rows. `--save` writes the head fitted on everything, which is what ships.
@@ -8,13 +8,13 @@ saw none of the rows. `--save` writes the head fitted on everything, which is wh
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.options import gold_of, parser, tell
 from benchmarks.vectors import MODEL, CachedEmbedder, Matrix
 from hindsight_langgraph.recall.cues import read_cues
 from hindsight_langgraph.recall.recollection import Query
@@ -28,12 +28,11 @@ NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--gold", type=Path, required=True)
+    options = parser(__doc__)
     options.add_argument("--cache", type=Path, default=Path(".cache"))
     options.add_argument("--save", type=Path)
     given = options.parse_args()
-    rows = [json.loads(line) for line in (given.gold / "routing.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in (gold_of(given.data) / "routing.jsonl").read_text().splitlines()]
     embedder = CachedEmbedder(given.cache)
 
     def embed(texts: Sequence[str]) -> Matrix:
@@ -51,7 +50,7 @@ def main() -> None:
                 languages.append(rows[i]["lang"])
                 for name, judge in (("head", head), ("rules", None), ("unseen", unseen)):
                     right[name].append(_region(labelled[i].query, vectors[labelled[i].query], judge) is labelled[i].region)
-    print(json.dumps(_report(right, languages), indent=1))
+    tell(_report(right, languages), as_json=given.json)
     if given.save:
         train_router([*shipped_examples(), *labelled], embed=embed, model=MODEL).save(given.save)
 

@@ -31,7 +31,7 @@ class Swept(TypedDict, total=False):
     owners: list[str]
 
 
-async def run_due(state: Swept) -> dict[str, Any]:
+async def run_due(_: Swept) -> dict[str, Any]:
     """Consolidate whoever is due."""
     return {"owners": [report.owner for report in await memory.arun_due(limit=MOST)]}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from hindsight_langgraph.clock import SystemClock
@@ -20,6 +20,7 @@ from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.models.embedders import CachedEmbedder, LangChainEmbedder, embedder_from_config
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, TokenCounter, WorkingStore
 from hindsight_langgraph.recall.pipeline import tools_for
+from hindsight_langgraph.recall.query_adapter import AdapterShelf
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.runtime import Runtime
@@ -27,6 +28,10 @@ from hindsight_langgraph.tracing import trace_write
 
 if TYPE_CHECKING:
     from hindsight_langgraph.checkpointers import HindsightSaver
+
+
+ADAPTERS: Final = "adapters"
+"""Directory of the learned query adapters, under the memory's own."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -47,7 +52,9 @@ class Parts:
             url = config.redis_url or f"sqlite:///{quote(str(config.path / 'checkpoints.sqlite'))}"
             if config.redis_url and config.redis_cluster:
                 url = url.replace("redis", "redis+cluster", 1)
-            self._saver = HindsightSaver.from_url(url, prefix=config.prefix)
+            self._saver = HindsightSaver.from_url(
+                url, prefix=config.prefix, when_down=config.checkpoint_when_down, retry_after_s=config.retry_after_s
+            )
         return self._saver
 
     def close(self) -> None:
@@ -97,7 +104,9 @@ def assemble(
     settings = FlowSettings(
         config=config,
         writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
-        recalling=tools_for(embedder.space, counter=counter),
+        recalling=replace(
+            tools_for(embedder.space, counter=counter, directory=config.path), adapter=AdapterShelf(config.path / ADAPTERS).load(embedder.space)
+        ),
         counter=counter,
         space=embedder.space,
         chat=chat is not None,
@@ -110,7 +119,7 @@ def assemble(
 def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:
     redactor = SecretRedactor()
     return WritingTools(
-        heads=load_heads(space),  # pyright: ignore[reportArgumentType]: a frozen record is hashable
+        heads=load_heads(space, directory=config.path),  # pyright: ignore[reportArgumentType]: a frozen record is hashable
         aliases=AliasTable(),
         redactor=redactor,
         space=space,

@@ -5,6 +5,8 @@ without a path map, `Command(goto=…)`, `Send`) leads through it; the node itse
 what leaves the node that it stands after. StateGraph's `nodes`, `edges`, `waiting_edges` and `branches` are plain public attributes.
 """
 
+# StateGraph's own types are partly unknown to pyright.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -64,8 +66,10 @@ def attach_memory(
 
 def _check(builder: Any, before: str, after: str, messages_key: str) -> None:
     if not isinstance(builder, StateGraph):
-        raise CallError(f"attach_memory takes a StateGraph before compile(), not a {type(builder).__name__}; attach, then compile")
-    nodes = cast("dict[str, Any]", builder.nodes)  # pyright: ignore[reportUnknownMemberType]: generic without arguments
+        raise CallError(
+            f"attach_memory takes a StateGraph before compile(), not a {type(builder).__name__}; attach, then compile"
+        )
+    nodes = cast("dict[str, Any]", builder.nodes)
     for name in (before, after):
         if name not in nodes:
             raise CallError(f"the graph has no node {name!r}; it has {', '.join(sorted(nodes))}")
@@ -79,9 +83,7 @@ def _insert_recall(builder: StateGraph[Any, Any, Any, Any], memory: HindsightMem
     spec = builder.nodes.pop(name)
     schema = _with_recollection(builder, spec.input_schema, key)
     recall = _AttachedRecall(memory, plan=plan, messages_key=key)
-    builder.add_node(
-        name, recall, input_schema=schema, destinations=(plan,), defer=spec.defer, metadata={"memory": "recall"}
-    )
+    builder.add_node(name, recall, input_schema=schema, destinations=(plan,), defer=spec.defer, metadata={"memory": "recall"})
     inner = cast("Runnable[Any, Any]", spec.runnable)
     if not isinstance(inner, PregelProtocol):
         spec = replace(spec, runnable=_shown(inner, memory, schema=spec.input_schema, key=key, name=plan), input_schema=schema)
@@ -118,7 +120,7 @@ def _with_recollection(builder: StateGraph[Any, Any, Any, Any], schema: type[Any
 
 
 class _AttachedRecall(RecallBeforePlan):
-    """Recalls, then goes on to the node whose name it has taken."""
+    """Recalls, notes that the user was active, then goes on to the node whose name it has taken."""
 
     def __init__(self, memory: HindsightMemory, *, plan: str, messages_key: str) -> None:
         super().__init__(memory, messages_key=messages_key)
@@ -126,11 +128,17 @@ class _AttachedRecall(RecallBeforePlan):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - Runnable's name
         """Recall, blocking."""
-        return self._go_on(input, config, super().invoke(input, config, **kwargs))
+        update = super().invoke(input, config, **kwargs)
+        if update is not None:
+            self.memory.touch(scope=scope_of(config))
+        return self._go_on(input, config, update)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:  # noqa: A002 - Runnable's name
         """Recall on the running loop."""
-        return self._go_on(input, config, await super().ainvoke(input, config, **kwargs))
+        update = await super().ainvoke(input, config, **kwargs)
+        if update is not None:
+            await self.memory.atouch(scope=scope_of(config))
+        return self._go_on(input, config, update)
 
     def _go_on(self, input: Any, config: RunnableConfig | None, update: dict[str, Any] | None) -> Command[Any]:  # noqa: A002 - Runnable's name
         """A task that a `Send` started hands its own input on; any other lets the node read the state."""
@@ -139,9 +147,7 @@ class _AttachedRecall(RecallBeforePlan):
         return Command(update=update, goto=self.plan)
 
 
-def _shown(
-    inner: Runnable[Any, Any], memory: HindsightMemory, *, schema: type[Any], key: str, name: str
-) -> Runnable[Any, Any]:
+def _shown(inner: Runnable[Any, Any], memory: HindsightMemory, *, schema: type[Any], key: str, name: str) -> Runnable[Any, Any]:
     """A node that sees what was recalled among its messages, and whose output is freed of it."""
 
     def prepared(state: Any, recollection: Recollection | None) -> Any:
@@ -158,9 +164,7 @@ def _shown(
     return RunnableLambda(call, acall, name=name)
 
 
-def _shown_state(
-    memory: HindsightMemory, state: Any, recollection: Recollection | None, *, schema: type[Any], key: str
-) -> Any:
+def _shown_state(memory: HindsightMemory, state: Any, recollection: Recollection | None, *, schema: type[Any], key: str) -> Any:
     if not isinstance(state, Mapping):
         return state
     fields = dict(cast("Mapping[str, Any]", state))

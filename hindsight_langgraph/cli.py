@@ -151,6 +151,81 @@ def import_(file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)], 
 
 
 @app.command()
+def train(
+    path: PathOption = None,
+    user: Annotated[list[str] | None, typer.Option("--user", help="Whose judged tasks to learn from; may be given more than once.")] = None,
+    back: Annotated[bool, typer.Option("--back", help="Go back to what was in use before.")] = False,
+    export: Annotated[Path | None, typer.Option("--export", help="Write triplets for sentence-transformers, and fit nothing.")] = None,
+) -> None:
+    """Learn from finished tasks how to search for what helps. An adapter that does not help is refused."""
+    from hindsight_langgraph.memory import HindsightMemory
+    from hindsight_langgraph.training.adapter import export_triplets
+
+    with HindsightMemory.open(config=_settings(path)) as memory:
+        if back:
+            version = memory.untrain()
+            console.print("searching by the embedding as it is" if version is None else f"version {version} is in use")
+            return
+        users = user or ["me"]
+        if export is not None:
+            lines = list(export_triplets([example for name in users for example in memory.training_set(scope=name)]))
+            export.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            console.print(f"{len(lines)} triplets written to {export}")
+            return
+        trained = memory.train(scopes=users)
+    fate = "refused, it does not help" if trained.version is None else f"version {trained.version} is in use"
+    console.print(f"{trained.examples} examples, held-out MRR {trained.before:.3f} -> {trained.after:.3f}: {fate}")
+
+
+@app.command("train-heads")
+def train_heads(
+    labels: Annotated[Path, typer.Argument(exists=True, file_okay=False, help="Holds dialogues/*.json with labelled memories.")],
+    path: PathOption = None,
+) -> None:
+    """Fit the small heads that decide what to keep to the configured embedding model; they are used from then on."""
+    from hindsight_langgraph.encoding.heads import heads_name
+    from hindsight_langgraph.models.embedders import embedder_from_config
+    from hindsight_langgraph.training.heads import train_heads as fit
+
+    config = _settings(path)
+    embedder = embedder_from_config(config)
+    with console.status("embedding and fitting"):
+        heads = fit(labels, embedder if embedder.semantic else None)
+    config.path.mkdir(parents=True, exist_ok=True)
+    file = config.path / heads_name(heads.space)
+    file.write_text(heads.to_json(), encoding="utf-8")
+    console.print(f"heads learnt from {len(heads.dialogues)} dialogues, written to {file}")
+
+
+@app.command("train-router")
+def train_router(
+    rows: Annotated[Path | None, typer.Option("--rows", exists=True, help="JSON lines with query and region, beside the shipped examples.")] = None,
+    path: PathOption = None,
+) -> None:
+    """Fit the head that sends a question to its region to the configured embedding model; it is used from then on."""
+    import numpy as np
+
+    from hindsight_langgraph.models.embedders import embedder_from_config
+    from hindsight_langgraph.recall.route_head import head_name
+    from hindsight_langgraph.training.router import read_examples, shipped_examples
+    from hindsight_langgraph.training.router import train_router as fit
+
+    config = _settings(path)
+    embedder = embedder_from_config(config)
+    examples = [*shipped_examples(), *(read_examples(rows) if rows else [])]
+    with console.status("embedding and fitting"):
+        head = fit(
+            examples,
+            embed=lambda texts: np.asarray(embedder.embed(tuple(texts), purpose="query"), dtype=np.float32),
+            model=embedder.space.model,
+        )
+    config.path.mkdir(parents=True, exist_ok=True)
+    file = config.path / head_name(embedder.space.model)
+    head.save(file)
+    console.print(f"route head learnt from {len(examples)} questions, written to {file}")
+
+
+@app.command()
 def doctor(path: PathOption = None) -> None:
     """Check the installation, the settings and the stores; say what to do about each fault."""
     from hindsight_langgraph.doctor import examine

@@ -137,6 +137,8 @@ class HindsightConfig(BaseSettings):
     """Store of a checkpointer of its own, see `HindsightSaver.from_url`; None takes `redis_url`, else SQLite under `path`."""
     checkpoint_ttl_s: float | None = Field(default=None, gt=0)
     """How long such a checkpointer keeps a thread after its last write; None keeps it."""
+    checkpoint_when_down: Literal["raise", "continue"] = "raise"
+    """What a run meets while the store of the checkpointer is down: an error, or no durability (see `HindsightSaver`)."""
     prefix: str = "hindsight"
     """Prefix of every key and collection; it keeps deployments on one server apart."""
     embeddings: str = "auto"

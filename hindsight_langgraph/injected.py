@@ -16,7 +16,7 @@ def stripped(output: Any, key: str) -> Any:
     """A node's output as it was, without an injected message under `key`, in whatever form a node may answer."""
     match output:
         case Command():
-            return _command(cast("Command[Any]", output), key)
+            return _command(cast("Any", output), key)
         case Send():
             return Send(output.node, stripped(output.arg, key))
         case list() | tuple():
@@ -24,7 +24,7 @@ def stripped(output: Any, key: str) -> Any:
             return [stripped(part, key) for part in parts]
         case Mapping():
             fields = cast("Mapping[str, Any]", output)
-            return {**fields, key: _messages(fields[key])} if key in fields else output
+            return {**fields, key: _messages(fields[key])} if key in fields else fields
         case BaseModel() if hasattr(output, key):
             return output.model_copy(update={key: _messages(getattr(output, key))})
         case _ if is_dataclass(output) and not isinstance(output, type) and hasattr(output, key):

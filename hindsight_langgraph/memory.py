@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+import numpy as np
 from langchain_core.messages import BaseMessage
+from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from hindsight_langgraph import tracing
@@ -17,7 +21,7 @@ from hindsight_langgraph.annotation.examples import Example
 from hindsight_langgraph.annotation.feedback import Event
 from hindsight_langgraph.annotation.report import AnnotationReport
 from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
-from hindsight_langgraph.assembly import Parts, assemble
+from hindsight_langgraph.assembly import ADAPTERS, Parts, assemble
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.applying import restore
 from hindsight_langgraph.consolidation.health import Health
@@ -42,13 +46,15 @@ from hindsight_langgraph.flows.reviewing import Applied, Review, apply_review
 from hindsight_langgraph.flows.telling import tell_outcome
 from hindsight_langgraph.graphs.consolidator import Consolidator
 from hindsight_langgraph.messages import inject, read_turns
-from hindsight_langgraph.ops import FetchUnits, Later, Settle, Where
+from hindsight_langgraph.ops import Embed, FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
 from hindsight_langgraph.ports import Clock, TokenCounter
+from hindsight_langgraph.recall.query_adapter import AdapterShelf
 from hindsight_langgraph.recall.recollection import Query, Recollection
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
 from hindsight_langgraph.reembed import reembed
 from hindsight_langgraph.scoping import scope_from_settings, scope_of_run
+from hindsight_langgraph.training.adapter import Trained, learn
 from hindsight_langgraph.transfer import export_units, import_units
 from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
@@ -334,6 +340,47 @@ class HindsightMemory:
         """As `training_set`."""
         return await self._arun(learning.training_set(as_scope(scope), seed=seed))
 
+    def train(self, *, scopes: Sequence[Scope | str]) -> Trained:
+        """Learn from the judged tasks of some users how to search for what helps (SPEC E6); takes seconds on a CPU.
+
+        What was learnt is used from now on, by this memory and those opened later, if it ranks held-out tasks better; otherwise it is
+        refused and nothing changes. No stored vector changes either way. `untrain` goes back.
+
+        Raises:
+            CallError: there are too few examples yet; says how many.
+        """
+        examples = [example for scope in scopes for example in self.training_set(scope=scope)]
+        trained = learn(examples, embed=self._embed, space=self.space, shelf=self._shelf)
+        self._use_adapter()
+        return trained
+
+    async def atrain(self, *, scopes: Sequence[Scope | str]) -> Trained:
+        """As `train`, on a thread of its own."""
+        return await asyncio.to_thread(self.train, scopes=scopes)
+
+    def untrain(self) -> int | None:
+        """Go back to the adapter before the one in use, or to none. Returns the version in use now."""
+        version = self._shelf.back()
+        self._use_adapter()
+        return version
+
+    async def auntrain(self) -> int | None:
+        """As `untrain`."""
+        return await asyncio.to_thread(self.untrain)
+
+    @property
+    def _shelf(self) -> AdapterShelf:
+        return AdapterShelf(self.config.path / ADAPTERS)
+
+    def _use_adapter(self) -> None:
+        adapter = self._shelf.load(self.space)
+        self._settings = replace(self._settings, recalling=replace(self._settings.recalling, adapter=adapter))
+
+    def _embed(self, texts: Sequence[str], purpose: str) -> NDArray[np.float32]:
+        query = purpose == "query"
+        vectors = self._run(ask(Embed(texts=tuple(texts), purpose="query" if query else "document")))
+        return np.asarray(vectors, dtype=np.float32)
+
     # --- keeping it in order ---------------------------------------------------------------------------------------------
 
     def touch(self, *, scope: Scope | str, decisive: bool = False) -> None:
@@ -562,7 +609,7 @@ class HindsightMemory:
     def step(self, function: F, /) -> F: ...
 
     @overload
-    def step(self, *, scope: Scope | str | None = None, messages_key: str = "messages") -> Callable[[F], F]: ...
+    def step(self, /, *, scope: Scope | str | None = None, messages_key: str = "messages") -> Callable[[F], F]: ...
 
     def step(
         self, function: Callable[..., Any] | None = None, /, *, scope: Scope | str | None = None, messages_key: str = "messages"
@@ -605,9 +652,7 @@ class HindsightMemory:
             run=self._run,
             arun=self._arun,
             clock=self.clock,
-            redact=self._settings.writing.redactor,
-            timeout_s=self.config.timeout_s,
-            strict=self._settings.strict,
+            flow=self._settings,
             scope=None if scope is None else as_scope(scope),
         )
 

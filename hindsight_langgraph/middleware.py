@@ -6,20 +6,19 @@ as it happens, so that nothing is lost when a summary replaces messages or a too
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, NotRequired, cast
 
 from langchain_core.messages import AnyMessage, ToolMessage
 from langgraph.channels import UntrackedValue
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from typing_extensions import NotRequired
 
 from hindsight_langgraph.errors import MissingExtra, StoreError
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.messages import read_turns
-from hindsight_langgraph.nodes.annotate import latest_exchange
+from hindsight_langgraph.nodes.annotate import Told, latest_exchange, told_outcome
 from hindsight_langgraph.nodes.base import recollection_in
 from hindsight_langgraph.nodes.recall import arecollect, query_of, recollect
 from hindsight_langgraph.recall.recollection import Query, Recollection
@@ -49,14 +48,24 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
     Args:
         memory: the memory.
         tools: True gives the model `memory_search`, `memory_write` and `memory_forget` as well.
+        outcome: says of the agent's state whether the user's goal was reached, None for unknown. Without it the outcome is what the
+            state's own `outcome` says (see `AnnotateAfterStep`), else it is read from the conversation. A tool that raises ends the run
+            as a failure.
     """
 
     state_schema = MemoryAgentState
 
-    def __init__(self, memory: HindsightMemory, *, tools: bool = False) -> None:
+    def __init__(
+        self,
+        memory: HindsightMemory,
+        *,
+        tools: bool = False,
+        outcome: Callable[[Mapping[str, Any]], bool | None] | None = None,
+    ) -> None:
         super().__init__()
         self.memory = memory
         self.tools = memory.tools() if tools else []
+        self._judge = outcome
 
     # --- recall before the agent -----------------------------------------------------------------------------------------
 
@@ -105,14 +114,17 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
     ) -> ModelResponse[Any]:
         """Call the model with what was recalled just before the user's message."""
         found = recollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of())
-        return handler(request.override(messages=self.memory.prompt(request.messages, found)))
+        return handler(request.override(messages=self._shown(request, found)))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`."""
         found = await arecollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of())
-        return await handler(request.override(messages=self.memory.prompt(request.messages, found)))
+        return await handler(request.override(messages=self._shown(request, found)))
+
+    def _shown(self, request: ModelRequest[Any], found: Recollection | None) -> list[AnyMessage]:
+        return cast("list[AnyMessage]", self.memory.prompt(request.messages, found))
 
     # --- what the tools did ----------------------------------------------------------------------------------------------
 
@@ -126,7 +138,7 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
             raise
         except Exception as error:
             self._take_in([*request.state["messages"], _failure(request, error)], recollection_in(request.state))
-            self._close(False, _told(error))
+            self._close(Told(success=False, feedback="", error=_told(error)))
             raise
 
     async def awrap_tool_call(
@@ -139,21 +151,21 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
             raise
         except Exception as error:
             await self._atake_in([*request.state["messages"], _failure(request, error)], recollection_in(request.state))
-            await self._aclose(False, _told(error))
+            await self._aclose(Told(success=False, feedback="", error=_told(error)))
             raise
 
     # --- outcome after the agent -----------------------------------------------------------------------------------------
 
     def after_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
-        """Take in the answer, and how the exchange ended where that can be told."""
+        """Take in the answer, and how the exchange ended where that is told."""
         self._take_in(state["messages"], recollection_in(state))
-        self._close(ended_well(state))
+        self._close(self._ending(state))
         return None
 
     async def aafter_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
         """As `after_agent`."""
         await self._atake_in(state["messages"], recollection_in(state))
-        await self._aclose(ended_well(state))
+        await self._aclose(self._ending(state))
         return None
 
     def _take_in(self, messages: Sequence[AnyMessage], found: Recollection | None) -> None:
@@ -162,32 +174,31 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
     async def _atake_in(self, messages: Sequence[AnyMessage], found: Recollection | None) -> None:
         await self.memory.aannotate(self._exchange(messages), scope=scope_of(), recollection=found)
 
-    def _close(self, success: bool | None, feedback: str = "") -> None:
-        if success is None:
+    def _ending(self, state: MemoryAgentState) -> Told | None:
+        if self._judge is None:
+            return told_outcome(state)
+        return Told(success=self._judge(cast("Mapping[str, Any]", state)), feedback="", error="")
+
+    def _close(self, told: Told | None) -> None:
+        if told is None or told["success"] is None:
             return
         try:
-            self.memory.outcome(scope=scope_of(), success=success, feedback=feedback)
+            self.memory.outcome(scope=scope_of(), **told)
         except StoreError:  # the outage was warned of
             if self.memory.config.on_error == "raise":
                 raise
 
-    async def _aclose(self, success: bool | None, feedback: str = "") -> None:
-        if success is None:
+    async def _aclose(self, told: Told | None) -> None:
+        if told is None or told["success"] is None:
             return
         try:
-            await self.memory.aoutcome(scope=scope_of(), success=success, feedback=feedback)
+            await self.memory.aoutcome(scope=scope_of(), **told)
         except StoreError:
             if self.memory.config.on_error == "raise":
                 raise
 
     def _exchange(self, messages: Sequence[AnyMessage]) -> list[Turn]:
         return latest_exchange(read_turns(messages, at=self.memory.clock.now()))
-
-
-def ended_well(state: MemoryAgentState) -> bool | None:
-    """Whether the exchange's last tool worked; None without tools, since an answer alone proves nothing."""
-    results = [turn for turn in latest_exchange(read_turns(state["messages"])) if turn.role is Role.TOOL]
-    return not results[-1].error if results else None
 
 
 def _again(turns: list[Turn], recollection: Recollection | None) -> Query | None:

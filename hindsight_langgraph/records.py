@@ -14,6 +14,7 @@ Every record is frozen and keyword-only. Instants are timezone-aware; a naive da
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -188,6 +189,16 @@ class StoredItem(Record):
     indexed: bool = True
     """False keeps it out of searches by meaning."""
     ttl_minutes: float | None = Field(default=None, gt=0)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One text for its namespace and for each above it: a prefix is then one equality, exact by label."""
+        return tuple(namespace_label(self.namespace[:depth]) for depth in range(len(self.namespace) + 1))
+
+
+def namespace_label(namespace: tuple[str, ...]) -> str:
+    """A namespace as one text, another one for another namespace."""
+    return f"store:{json.dumps(namespace, ensure_ascii=False)}"
 
 
 def _no_blank(value: str, what: str) -> str:

@@ -7,9 +7,7 @@ with one warning for the whole outage and one notice, with the count of what wen
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
-from datetime import datetime, timedelta
 from typing import Any, Final
 
 from hindsight_langgraph.backlog import Backlog
@@ -27,6 +25,7 @@ from hindsight_langgraph.ops import (
     TakeKept,
     WorkingOp,
 )
+from hindsight_langgraph.outages import Outage
 from hindsight_langgraph.plan import Op, Plan, drive
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, WorkingStore
 from hindsight_langgraph.tracing import carried
@@ -36,58 +35,6 @@ logger = logging.getLogger("hindsight_langgraph")
 
 DOWN: Final = (StoreUnavailable, StoreAuthError, StoreLocked, ModelUnavailable)
 """Errors that say the port itself is not serving, as opposed to a request that it refused."""
-
-
-class Outage:
-    """Whether one port is down, since when, and when to try it again. Safe to use from many threads."""
-
-    def __init__(self, port: str, *, retry_after_s: float, clock: Clock) -> None:
-        self.port = port
-        self.unanswered = 0
-        """Requests of the present outage that got no answer."""
-        self.since: datetime | None = None
-        self._next_try: datetime | None = None
-        self._wait = timedelta(seconds=retry_after_s)
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._error: Exception | None = None
-
-    def check(self) -> None:
-        """Let a request through, or fail it at once: while the port is down, one request per `retry_after_s` may try.
-
-        Raises:
-            StoreUnavailable: it is left alone for now. A model's outage raises `ModelUnavailable`.
-        """
-        with self._lock:
-            if self.since is None or self._next_try is None:
-                return
-            now = self._clock.now()
-            if now >= self._next_try:
-                self._next_try = now + self._wait  # this one tries; the others go on failing fast
-                return
-            self.unanswered += 1
-            kind = ModelUnavailable if isinstance(self._error, ModelUnavailable) else StoreUnavailable
-            raise kind(f"the {self.port} is down since {self.since:%H:%M:%S} UTC ({self._error}); it is tried again soon")
-
-    def failed(self, error: Exception) -> None:
-        """Count a request that got no answer; the first of an outage is warned of."""
-        with self._lock:
-            self.unanswered += 1
-            self._error = error
-            now = self._clock.now()
-            self._next_try = now + self._wait
-            if self.since is None:
-                self.since = now
-                logger.warning("the %s is down, the agent goes on without it: %s", self.port, error)
-
-    def answered(self) -> None:
-        """End the outage, if there was one."""
-        with self._lock:
-            if (since := self.since) is None:
-                return
-            took = (self._clock.now() - since).total_seconds()
-            logger.warning("the %s is back after %.0f s; %d requests went unanswered", self.port, took, self.unanswered)
-            self.since, self._next_try, self._error, self.unanswered = None, None, None, 0
 
 
 class Runtime:

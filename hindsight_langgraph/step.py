@@ -6,6 +6,7 @@ import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from copy import copy
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
@@ -51,7 +52,9 @@ def remembering(memory: HindsightMemory, function: F, *, scope: Scope | str | No
 class _Step:
     """Recall, call, take in; the blocking and the awaiting run share every decision."""
 
-    def __init__(self, memory: HindsightMemory, function: Callable[..., Any], *, scope: Scope | str | None, messages_key: str) -> None:
+    def __init__(
+        self, memory: HindsightMemory, function: Callable[..., Any], *, scope: Scope | str | None, messages_key: str
+    ) -> None:
         self.memory = memory
         self.name = function.__name__
         self.key = messages_key
@@ -74,6 +77,7 @@ class _Step:
         query, found = self._due(turns, scope)
         if query is not None:
             found = self.memory.recall(query, scope=scope, visible=[turn.id for turn in turns])
+            self.memory.touch(scope=scope)
         self._keep(turns, found, scope)
         shown, more = self._shown(given, found)
         try:
@@ -94,6 +98,7 @@ class _Step:
         query, found = self._due(turns, scope)
         if query is not None:
             found = await self.memory.arecall(query, scope=scope, visible=[turn.id for turn in turns])
+            await self.memory.atouch(scope=scope)
         self._keep(turns, found, scope)
         shown, more = self._shown(given, found)
         try:
@@ -171,15 +176,15 @@ def _with_messages(given: Any, shown: list[Any], key: str) -> Any:
         return {**cast("Mapping[str, Any]", given), key: shown}
     if hasattr(given, "model_copy"):
         return given.model_copy(update={key: shown})
-    changed = object.__new__(type(given))
-    changed.__dict__.update({**given.__dict__, key: shown})
+    changed: object = copy(given)
+    object.__setattr__(changed, key, shown)  # a frozen state too; the caller keeps its own
     return changed
 
 
 def _answered(answer: Any, key: str) -> list[Any]:
     """The messages in what a step returned; none where it returned something else."""
     if isinstance(answer, Command):
-        return _answered(cast("Command[Any]", answer).update, key)
+        return _answered(cast("Any", answer).update, key)
     if isinstance(answer, str):
         return [AIMessage(answer)] if answer.strip() else []
     if isinstance(answer, BaseMessage):

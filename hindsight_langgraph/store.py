@@ -30,9 +30,10 @@ from langgraph.store.base import (
 
 from hindsight_langgraph.errors import CallError, StoreError
 from hindsight_langgraph.flows import storing
+from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.storing import Entry, Found
 from hindsight_langgraph.plan import Plan
-from hindsight_langgraph.ports import Clock, Redactor
+from hindsight_langgraph.ports import Clock
 from hindsight_langgraph.records import MemoryUnit, Scope, StoredItem
 from hindsight_langgraph.scoping import scope_of, scope_of_run
 
@@ -66,10 +67,7 @@ class StoreSettings:
     run: Run
     arun: ARun
     clock: Clock
-    redact: Redactor
-    timeout_s: float
-    strict: bool
-    """Whether an outage is raised."""
+    flow: FlowSettings
     scope: Scope | None
     """Whose items outside a run."""
 
@@ -121,7 +119,7 @@ class HindsightStore(BaseStore):
             try:
                 done.results.append((yield from self._read(op, scope)))
             except StoreError:
-                if self._settings.strict:
+                if self._settings.flow.strict:
                     raise
                 done.results.append(None if isinstance(op, GetOp | PutOp) else [])
         puts = [op for op in ops if isinstance(op, PutOp)]
@@ -131,9 +129,9 @@ class HindsightStore(BaseStore):
 
     def _put(self, ops: Sequence[PutOp], entries: Sequence[Entry], done: _Done, scope: Scope) -> Plan[None]:
         try:
-            yield from storing.store(entries, scope=scope, now=self._settings.clock.now())
+            yield from storing.store(entries, scope=scope, now=self._settings.clock.now(), settings=self._settings.flow)
         except StoreError:  # the outage was warned of
-            if self._settings.strict:
+            if self._settings.flow.strict:
                 raise
             done.unplaced.extend(ops)
 
@@ -160,7 +158,7 @@ class HindsightStore(BaseStore):
             wanted=op.offset + op.limit,
             scope=scope,
             now=now,
-            timeout_s=self._settings.timeout_s,
+            timeout_s=self._settings.flow.config.timeout_s,
         )
         page = found[op.offset : op.offset + op.limit]
         if op.refresh_ttl:
@@ -176,10 +174,8 @@ class HindsightStore(BaseStore):
             raise CallError(f"the value of {op.namespace!r} {op.key!r} is no JSON object: {error}") from error
         if not isinstance(cast("object", op.value), dict):
             raise CallError(f"the value of {op.namespace!r} {op.key!r} is a {type(op.value).__name__}; pass a dict")
-        item = StoredItem(
-            namespace=op.namespace, key=str(op.key), value=value, indexed=op.index is not False, ttl_minutes=op.ttl
-        )
-        return Entry(namespace=op.namespace, key=str(op.key), item=item, text=self._settings.redact(_text(op))[0])
+        item = StoredItem(namespace=op.namespace, key=str(op.key), value=value, indexed=op.index is not False, ttl_minutes=op.ttl)
+        return Entry(namespace=op.namespace, key=str(op.key), item=item, text=self._settings.flow.writing.redactor(_text(op))[0])
 
     def _take(self, scope: Scope) -> list[PutOp]:
         with self._lock:
@@ -191,19 +187,9 @@ class HindsightStore(BaseStore):
                 self._held[scope.owner] = [*ops, *self._held.get(scope.owner, [])][-HELD:]
 
 
-def as_store(
-    *,
-    run: Run,
-    arun: ARun,
-    clock: Clock,
-    redact: Redactor,
-    timeout_s: float,
-    strict: bool,
-    scope: Scope | None,
-) -> HindsightStore:
+def as_store(*, run: Run, arun: ARun, clock: Clock, flow: FlowSettings, scope: Scope | None) -> HindsightStore:
     """A store over one memory."""
-    settings = StoreSettings(run=run, arun=arun, clock=clock, redact=redact, timeout_s=timeout_s, strict=strict, scope=scope)
-    return HindsightStore(settings)
+    return HindsightStore(StoreSettings(run=run, arun=arun, clock=clock, flow=flow, scope=scope))
 
 
 def _text(op: PutOp) -> str:

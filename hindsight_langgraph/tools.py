@@ -159,7 +159,8 @@ def told(found: Recollection) -> str:
         return DOWN
     entries = [digest(item, found.cues.topics) for item in found.items]
     memories: list[dict[str, Any]] = [
-        {"id": entry.id, "kind": entry.label, "date": entry.date, "text": entry.text} | ({"note": entry.note} if entry.note else {})
+        {"id": entry.id, "kind": entry.label, "date": entry.date, "text": entry.text}
+        | ({"note": entry.note} if entry.note else {})
         for entry in entries
     ]
     return orjson.dumps({"notice": NOTICE, "memories": memories}).decode()

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from importlib import import_module
+from typing import Any, Final
 
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.errors import ConfigError, MissingExtra
 from hindsight_langgraph.memory import HindsightMemory
-
-if TYPE_CHECKING:
-    from celery import Celery
 
 SWEEP: Final = "hindsight.sweep"
 CONSOLIDATE: Final = "hindsight.consolidate_due"
@@ -42,7 +40,7 @@ class Workplace:
             return self._opened[1]
 
 
-def celery_app(config: HindsightConfig | None = None) -> Celery:
+def celery_app(config: HindsightConfig | None = None) -> Any:
     """A Celery app with the tasks and the beat schedule.
 
     Args:
@@ -53,13 +51,13 @@ def celery_app(config: HindsightConfig | None = None) -> Celery:
         ConfigError: the settings name no Redis, which the workers share.
     """
     try:
-        from celery import Celery
+        celery: Any = import_module("celery")  # it ships no types
     except ImportError as error:
         raise MissingExtra("Celery is not installed; run: pip install 'langgraph-hindsight[celery]'") from error
     settings = config or HindsightConfig.from_env()
     if settings.redis_url is None:
         raise ConfigError("workers share their queue in Redis; set HINDSIGHT_REDIS_URL")
-    app = Celery("hindsight", broker=settings.redis_url)
+    app = celery.Celery("hindsight", broker=settings.redis_url)
     every = settings.consolidation.tick_s
     app.conf.update(
         task_acks_late=True, task_reject_on_worker_lost=True, worker_prefetch_multiplier=1, task_ignore_result=True,
@@ -85,7 +83,7 @@ def celery_app(config: HindsightConfig | None = None) -> Celery:
     return app
 
 
-def __getattr__(name: str) -> Celery:
+def __getattr__(name: str) -> Any:
     """`app`, made when Celery asks for it: importing this module reads no settings and needs no Celery."""
     if name == "app":
         made = globals()["app"] = celery_app()

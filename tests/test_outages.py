@@ -8,8 +8,8 @@ import pytest
 
 from hindsight_langgraph.backlog import Backlog
 from hindsight_langgraph.errors import ModelUnavailable, StoreUnavailable
+from hindsight_langgraph.outages import Outage
 from hindsight_langgraph.records import Role, Scope, Turn
-from hindsight_langgraph.runtime import Outage
 from tests.clock import FakeClock
 
 

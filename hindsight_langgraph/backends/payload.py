@@ -74,7 +74,7 @@ def encode_payload(unit: MemoryUnit, *, write: str, earlier_writes: tuple[str, .
         "status": unit.status.value,
         "tier": unit.tier.value,
         "entities": list(unit.entities),
-        "sources": list(unit.sources),
+        "sources": [*unit.sources, *(unit.item.labels if unit.item is not None else ())],
         "session": unit.session_id,
         "raw": int(unit.raw),
         MOMENT: unit.moment.timestamp(),

@@ -20,15 +20,20 @@ async def create_checkpointer() -> AsyncGenerator[HindsightSaver]:
     """A saver for the length of a server's life.
 
     Its store is `HINDSIGHT_CHECKPOINT_URL`, else `HINDSIGHT_REDIS_URL` (a cluster with `HINDSIGHT_REDIS_CLUSTER=true`), else the
-    file `checkpoints.db` under `HINDSIGHT_PATH`. `HINDSIGHT_CHECKPOINT_TTL_S`, `HINDSIGHT_PREFIX` and `HINDSIGHT_DURABLE`
-    are heeded.
+    file `checkpoints.db` under `HINDSIGHT_PATH`. `HINDSIGHT_CHECKPOINT_TTL_S`,
+    `HINDSIGHT_CHECKPOINT_WHEN_DOWN`, `HINDSIGHT_RETRY_AFTER_S`, `HINDSIGHT_PREFIX` and `HINDSIGHT_DURABLE` are heeded.
 
     Raises:
         ConfigError: a variable has a value that cannot be used.
     """
     config = HindsightConfig.from_env()
     async with HindsightSaver.from_url(
-        store_url(config), ttl_s=config.checkpoint_ttl_s, prefix=config.prefix, durable=config.durable
+        store_url(config),
+        ttl_s=config.checkpoint_ttl_s,
+        prefix=config.prefix,
+        durable=config.durable,
+        when_down=config.checkpoint_when_down,
+        retry_after_s=config.retry_after_s,
     ) as saver:
         yield saver
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Literal, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -22,11 +22,14 @@ from pydantic import BaseModel
 
 from hindsight_langgraph import records
 from hindsight_langgraph.checkpoint_ops import CheckpointStore, ReadCheckpoint
+from hindsight_langgraph.checkpointers.continuing import Continuing
 from hindsight_langgraph.checkpointers.flows import Flows, Lifetime
 from hindsight_langgraph.checkpointers.listing import Listing
 from hindsight_langgraph.checkpointers.opening import open_store
 from hindsight_langgraph.checkpointers.values import ValueCodec
+from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.outages import Outage
 from hindsight_langgraph.plan import Op, Plan, adrive, drive
 
 R = TypeVar("R")
@@ -49,9 +52,15 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         ttl_s: Seconds that a thread lives after the last write to it; None keeps threads until they are deleted.
         refresh_on_read: Reading a checkpoint restarts the time to live of its thread.
         encrypted_only: With an encrypting `serde`, refuse to read what was stored without encryption.
+        when_down: What a run meets while the store cannot be reached. "raise" raises `StoreUnavailable`. "continue" lets the run
+            go on without durability: it finds no history, nothing of it is stored, and it cannot be resumed. One warning an
+            outage says so, another how many requests were lost. A run that knows its history is stored again as soon as the
+            store is back; one that began without it is not, lest it hides the conversation before it: the thread's next run is.
+            Listing, copying and deleting always raise.
+        retry_after_s: With "continue", how long a store that failed is left alone before it is tried again.
 
     Raises:
-        ConfigError: `ttl_s` is not positive.
+        ConfigError: `ttl_s` is not positive, or `when_down` is neither.
     """
 
     def __init__(
@@ -62,13 +71,18 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         ttl_s: float | None = None,
         refresh_on_read: bool = False,
         encrypted_only: bool = False,
+        when_down: Literal["raise", "continue"] = "raise",
+        retry_after_s: float = 10.0,
     ) -> None:
         super().__init__(serde=serde)
+        if when_down not in {"raise", "continue"}:
+            raise ConfigError(f"when_down is {when_down!r}; give 'raise' or 'continue'")
         if ttl_s is not None and ttl_s <= 0:
             raise ConfigError(f"ttl_s is {ttl_s}; give a number of seconds above 0, or None to keep threads")
         self._store = store
         self._lifetime = Lifetime(ttl_s=ttl_s, refresh_on_read=refresh_on_read)
         self._encrypted_only = encrypted_only
+        self._continuing = _continuing(retry_after_s) if when_down == "continue" else None
         self._current: Flows | None = None
         if serde is None:
             self.serde = self.with_allowlist(_record_types()).serde
@@ -82,6 +96,8 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         ttl_s: float | None = None,
         refresh_on_read: bool = False,
         encrypted_only: bool = False,
+        when_down: Literal["raise", "continue"] = "raise",
+        retry_after_s: float = 10.0,
         prefix: str = "hindsight",
         timeout_s: float = 5.0,
         durable: bool = False,
@@ -95,6 +111,8 @@ class HindsightSaver(BaseCheckpointSaver[int]):
             ttl_s: see the class.
             refresh_on_read: see the class.
             encrypted_only: see the class.
+            when_down: see the class.
+            retry_after_s: see the class.
             prefix: Begins every key in Redis, so that deployments on one server do not see each other.
             timeout_s: The most that one request waits for the store.
             durable: With SQLite, wait for the disk at each commit, so that a power cut loses nothing that was acknowledged; it
@@ -104,7 +122,15 @@ class HindsightSaver(BaseCheckpointSaver[int]):
             ConfigError: the URL is of no such form.
         """
         store = open_store(url, prefix=prefix, timeout_s=timeout_s, durable=durable)
-        return cls(store, serde=serde, ttl_s=ttl_s, refresh_on_read=refresh_on_read, encrypted_only=encrypted_only)
+        return cls(
+            store,
+            serde=serde,
+            ttl_s=ttl_s,
+            refresh_on_read=refresh_on_read,
+            encrypted_only=encrypted_only,
+            when_down=when_down,
+            retry_after_s=retry_after_s,
+        )
 
     # --- life
 
@@ -140,7 +166,7 @@ class HindsightSaver(BaseCheckpointSaver[int]):
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The checkpoint that `config` names, the newest of its namespace when it names none."""
-        return self._run(self._flows.get(config))
+        return self._run(self._get(config))
 
     def list(
         self,
@@ -159,11 +185,11 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """Store a checkpoint as a child of the one that `config` names."""
-        return self._run(self._flows.put(config, checkpoint, metadata, new_versions))
+        return self._run(self._put(config, checkpoint, metadata, new_versions))
 
     def put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = "") -> None:
         """Store writes of a task; its checkpoint may come later."""
-        self._run(self._flows.put_writes(config, writes, task_id, task_path))
+        self._run(self._put_writes(config, writes, task_id, task_path))
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete everything of a thread."""
@@ -183,13 +209,13 @@ class HindsightSaver(BaseCheckpointSaver[int]):
 
     def get_delta_channel_history(self, *, config: RunnableConfig, channels: Sequence[str]) -> Mapping[str, DeltaChannelHistory]:
         """Writes of ancestors for delta channels, in a few round trips however long the chain is."""
-        return self._run(self._flows.delta_history(config, channels))
+        return self._run(self._delta_history(config, channels))
 
     # --- the contract, awaiting
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """As `get_tuple`."""
-        return await self._arun(self._flows.get(config))
+        return await self._arun(self._get(config))
 
     async def alist(
         self,
@@ -209,13 +235,13 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
     ) -> RunnableConfig:
         """As `put`."""
-        return await self._arun(self._flows.put(config, checkpoint, metadata, new_versions))
+        return await self._arun(self._put(config, checkpoint, metadata, new_versions))
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """As `put_writes`."""
-        await self._arun(self._flows.put_writes(config, writes, task_id, task_path))
+        await self._arun(self._put_writes(config, writes, task_id, task_path))
 
     async def adelete_thread(self, thread_id: str) -> None:
         """As `delete_thread`."""
@@ -237,7 +263,27 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """As `get_delta_channel_history`."""
-        return await self._arun(self._flows.delta_history(config, channels))
+        return await self._arun(self._delta_history(config, channels))
+
+    # --- what a run needs, which may go on without the store
+
+    def _get(self, config: RunnableConfig) -> Plan[CheckpointTuple | None]:
+        reading = self._flows.get(config)
+        return reading if self._continuing is None else self._continuing.get(config, reading)
+
+    def _put(
+        self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata, new_versions: ChannelVersions
+    ) -> Plan[RunnableConfig]:
+        storing = self._flows.put(config, checkpoint, metadata, new_versions)
+        return storing if self._continuing is None else self._continuing.put(config, checkpoint["id"], storing)
+
+    def _put_writes(self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str) -> Plan[None]:
+        storing = self._flows.put_writes(config, writes, task_id, task_path)
+        return storing if self._continuing is None else self._continuing.put_writes(config, storing)
+
+    def _delta_history(self, config: RunnableConfig, channels: Sequence[str]) -> Plan[Mapping[str, DeltaChannelHistory]]:
+        reading = self._flows.delta_history(config, channels)
+        return reading if self._continuing is None else self._continuing.delta_history(channels, reading)
 
     # --- drivers
 
@@ -255,6 +301,11 @@ class HindsightSaver(BaseCheckpointSaver[int]):
 
     async def _arun(self, plan: Plan[R]) -> R:
         return await adrive(plan, cast("Callable[[Op[Any]], Awaitable[Any]]", self._store.arun))
+
+
+def _continuing(retry_after_s: float) -> Continuing:
+    meanwhile = "runs go on without durability: nothing of them is stored until it is back"
+    return Continuing(Outage("checkpoint store", retry_after_s=retry_after_s, clock=SystemClock(), meanwhile=meanwhile))
 
 
 def _record_types() -> list[tuple[str, str]]:

@@ -51,6 +51,10 @@ Shape = tuple[type | None, frozenset[str], bool]
 _PLAIN: Shape = (None, frozenset(), False)
 Blanks = tuple[tuple[str, ...], tuple[str, ...]]
 """Fields of a simple message that hold an empty dict, and those that hold an empty list; the others hold text or None."""
+Form = tuple[Any, ...]
+"""All that tells a simple message from another, but for its free text."""
+_FREE_TEXT = frozenset({"content", "id", "name", "role", "tool_call_id"})
+"""Fields whose text no message class looks at when it is made."""
 
 
 class Snapshot:
@@ -100,13 +104,22 @@ class Snapshot:
             more._packed = packed
         return more
 
+    def form(self) -> Form | None:
+        """The form of a single item; None when it is no simple message."""
+        if len(self._states) != 1:
+            return None
+        (state,) = self._states
+        texts = ((name, value) for name, value in state.items() if value is None or type(value) is str)
+        told = ((name, value is None if name in _FREE_TEXT else value) for name, value in texts)
+        return (self._kinds[0], self._blanks[0], tuple(state), tuple(told))
+
     def rebuild(self, shapes: Iterable[Shape | None]) -> list[Any]:
         """The items made anew, sharing nothing that can change: some fifteen times faster than parsing.
 
         Args:
             shapes: One an item; None of no message.
         """
-        states: Iterable[Any] = map(dict.copy, self._states)
+        states: Iterable[Any] = map(dict[str, Any].copy, self._states)
         if self._packed:
             simple, others = iter(states), (state for chunk in self._packed for state in ormsgpack.unpackb(chunk))
             states = [next(simple if blanks else others) for blanks in self._blanks]
@@ -163,7 +176,7 @@ def _blanks_of(item: Any) -> Blanks | None:
         return None
     dicts: list[str] = []
     lists: list[str] = []
-    for name, value in item.__dict__.items():
+    for name, value in cast("dict[str, object]", item.__dict__).items():
         kind = type(value)
         if kind is str or value is None:
             continue

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, list_digest, spell_out, splice, value_digest
 from hindsight_langgraph.checkpoint_ops import Objects
@@ -27,6 +28,7 @@ from hindsight_langgraph.errors import StoreCorrupt, StoreRejected
 _SHORT_VALUE = 48
 """Bytes of a serialised value that are no more than naming it would cost."""
 _SHORT_LIST = 8
+_FORMS = 1024
 _LENGTH = struct.Struct(">I")
 _CACHE_BYTES = 32 * 1024 * 1024
 """Each of the caches of one serializer: values, and lists."""
@@ -99,6 +101,8 @@ class ValueCodec:
         self._encrypted_only = encrypted_only
         self._values: Cache[Recipe] = Cache(_CACHE_BYTES)
         self._lists: Cache[ListState] = Cache(_CACHE_BYTES)
+        # Another serializer may do anything with a text: hide a secret, say.
+        self._forms: Cache[Shape] | None = Cache(_FORMS) if type(serde) is JsonPlusSerializer else None
 
     # --- serialised values
 
@@ -163,7 +167,7 @@ class ValueCodec:
         key = b"v" + digest
         if key not in out.objects:
             out.objects[key] = typed
-            out.recipes[key] = Recipe(typed, self.loads, put)
+            out.recipes[key] = Recipe(typed, self.loads, put, self._forms)
         return digest
 
     def _encode_list(

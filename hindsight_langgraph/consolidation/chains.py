@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import timedelta
+from itertools import pairwise
 from typing import Final
 
 from hindsight_langgraph.consolidation.changes import Link
@@ -46,7 +47,7 @@ def _storylines(unit: MemoryUnit) -> list[str]:
 
 def _join(line: list[MemoryUnit], name: str, found: dict[frozenset[str], Link], *, only: set[str] | None = None) -> None:
     ordered = sorted(line, key=lambda unit: (unit.moment, unit.id))
-    for one, other in zip(ordered, ordered[1:], strict=False):
+    for one, other in pairwise(ordered):
         wanted = only is None or one.id in only or other.id in only
         if wanted and other.moment - one.moment <= GAP and other.id not in one.related:
             found.setdefault(frozenset({one.id, other.id}), Link(first=one.id, second=other.id, reason=f"chain of {name}"))

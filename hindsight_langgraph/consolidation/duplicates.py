@@ -26,6 +26,8 @@ from hindsight_langgraph.encoding.updates import is_restated, stand_side_by_side
 from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit, Status
 from hindsight_langgraph.similarity import COSINE_FLOORS, similarity
 
+_BLOCK: Final = 256
+"""Units whose cosines to all others are held at once."""
 _NEAR_BEST: Final = 0.08
 """A repeat is of the closest earlier unit, or of one about as close."""
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -124,15 +126,18 @@ def _close_pairs(
     """Pairs of one region at least so close, the closest first; ties in the order of the ids."""
     matrix = np.asarray([item.dense for item in able], dtype=np.float32)
     rows = [i for i, item in enumerate(able) if wanted is None or item.unit.id in wanted]
+    lowest = _cosine(least, space)
     found: list[tuple[float, MemoryUnit, MemoryUnit]] = []
-    for i in rows:
-        cosines = matrix @ matrix[i]
-        for j in np.flatnonzero(cosines >= _cosine(least, space)).tolist():
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        cosines = matrix[block] @ matrix.T
+        for k, j in np.argwhere(cosines >= lowest).tolist():
+            i = block[k]
             one, other = able[i].unit, able[j].unit
             seen = wanted is None or other.id in wanted
             if i == j or (seen and j < i) or one.region is not other.region:
                 continue
-            found.append((min(1.0, similarity(float(cosines[j]), space)), one, other))
+            found.append((min(1.0, similarity(float(cosines[k, j]), space)), one, other))
     return sorted(found, key=lambda pair: (-round(pair[0], 6), *sorted((pair[1].id, pair[2].id))))
 
 

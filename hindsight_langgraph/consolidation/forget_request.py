@@ -1,4 +1,4 @@
-"""Reads a user's request to forget: what is it about? (SPEC F7; CASES O11)"""
+"""Reads a user's request to forget (SPEC F7; CASES O11)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _EMPTY: Final = frozenset(
 )
 _HOW: Final = re.compile(r"^(?:to|how to|it[,.]? (?:i|we|let)|the (?:whole )?idea|about it[,.]? )\b", re.IGNORECASE)
 
-_JUST_SAID: Final = re.compile(r"^\W*(?:please )?(?:forget|delete|erase) (?:that|this)\W*(?:please)?\W*$|^\W*(?:请|麻烦)?把?(?:刚才的?|这个|这条|那条|这些)(?:都)?(?:忘掉|忘了|删掉|删除)", re.IGNORECASE)
+_JUST_SAID: Final = re.compile(
+    r"^\W*(?:please )?(?:forget|delete|erase) (?:that|this)\W*(?:please)?\W*$|^\W*(?:请|麻烦)?把?(?:刚才的?|这个|这条|那条|这些)(?:都)?(?:忘掉|忘了|删掉|删除)",
+    re.IGNORECASE,
+)
 
 
 class ForgetRequest(Record):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
+from pydantic import Field
+
 from hindsight_langgraph.records import Record
 
 _SHARE_AIM: Final = (0.20, 0.30)
@@ -26,7 +28,7 @@ class Health(Record):
     """Turns accepted and not yet written."""
     unused: tuple[str, ...] = ()
     """Important memories, half a month old or more, that no recall ever brought; the most important first."""
-    growth: dict[str, int] = {}
+    growth: dict[str, int] = Field(default_factory=dict)
     """Memories said by month, `2025-03`, oldest first."""
     stored_chars: int = 0
     raw_chars: int = 0

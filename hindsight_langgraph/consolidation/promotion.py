@@ -37,7 +37,7 @@ def find_patterns(units: Iterable[MemoryUnit], *, now: datetime, config: Consoli
 def _what(unit: MemoryUnit) -> str:
     """What may recur: a task that ends alike, or a statement; "" for neither."""
     if unit.episode is not None:
-        ending = unit.episode.error if unit.episode.error else f"success {unit.episode.success}"
+        ending = unit.episode.error or f"success {unit.episode.success}"
         return f"goal {_terms(unit.episode.goal)} ends {_terms(ending)}" if unit.episode.success is not None else ""
     if unit.triple is not None:
         value = read_value(unit.triple.value)

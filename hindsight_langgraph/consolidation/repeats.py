@@ -90,4 +90,6 @@ def _stems(text: str) -> frozenset[str]:
 
 def _has(words: frozenset[str], word: str) -> bool:
     """Whether a stem is among others: "quot" is "quotat"."""
-    return word in words or (len(word) >= _STEM and any(other.startswith(word) or (len(other) >= _STEM and word.startswith(other)) for other in words))
+    return word in words or (
+        len(word) >= _STEM and any(other.startswith(word) or (len(other) >= _STEM and word.startswith(other)) for other in words)
+    )

@@ -31,5 +31,5 @@ def find_lifts(units: Iterable[MemoryUnit]) -> list[Adjust]:
 
 
 def lifted(unit: MemoryUnit) -> float:
-    """base × min(1.5, 1 + 0.1·confirmations) × (1 + 0.05·hits), at most 1. Decay is left to recall, which knows the moment."""
+    """Base × min(1.5, 1 + 0.1·confirmations) × (1 + 0.05·hits), at most 1. Decay is left to recall, which knows the moment."""
     return min(1.0, unit.base_importance * min(1.5, 1 + 0.1 * unit.confirmations) * (1 + 0.05 * unit.references))

@@ -25,8 +25,8 @@ _PLACES: Final = {
 }  # fmt: skip
 _MEASURE: Final = "个|种|版|套|项|条|家|款|张|本|间|场|份|类|方案|选项"
 _NUMBERED: Final = (
-    rf"\b(?:option|plan|version|choice|variant|number|no\.) (?P<numbered>one|two|three|four|[1-4a-d])\b|"
-    rf"^\W*(?:(?:i'd |i'll |let's |we'll )?(?:go (?:with|for) |take |pick |choose |prefer )?)(?P<letter>[A-D])\b[\s.!,]*(?:then|please|it is)?[\s.!]*$"
+    r"\b(?:option|plan|version|choice|variant|number|no\.) (?P<numbered>one|two|three|four|[1-4a-d])\b|"
+    r"^\W*(?:(?:i'd |i'll |let's |we'll )?(?:go (?:with|for) |take |pick |choose |prefer )?)(?P<letter>[A-D])\b[\s.!,]*(?:then|please|it is)?[\s.!]*$"
 )
 _REFERENCE: Final = re.compile(
     rf"\b(?:the |this |that )?(?P<ordinal>first|second|third|fourth|last|former|latter|other)\b(?=(?P<after>(?:[ ]+[\w'-]+)?))|{_NUMBERED}",
@@ -40,7 +40,30 @@ _REFUSED: Final = re.compile(
     r"(?:\bnot|n't|\bexcept|\bwithout|\bneither|\bunlike|别|不)\W*(?:\w+ ){0,2}$|[别不][选要用]?$", re.IGNORECASE
 )
 _AFTER: Final = frozenset(
-    "please then it is sounds looks seems was works for with to and but if as wins again of would will too".split()
+    [
+        "please",
+        "then",
+        "it",
+        "is",
+        "sounds",
+        "looks",
+        "seems",
+        "was",
+        "works",
+        "for",
+        "with",
+        "to",
+        "and",
+        "but",
+        "if",
+        "as",
+        "wins",
+        "again",
+        "of",
+        "would",
+        "will",
+        "too",
+    ]
 )
 """Words that may follow "the second" where it stands for an option; a noun must name one of them."""
 
@@ -68,7 +91,29 @@ _JOINED: Final = re.compile(
     re.IGNORECASE,
 )
 _TAIL: Final = re.compile(r"\s(?:for|in|on|at|with|to|as|from|by|of)\s", re.IGNORECASE)
-_OPENERS: Final = frozenset("a an as at by for from go have in keep my on our take the to use with".split())
+_OPENERS: Final = frozenset(
+    [
+        "a",
+        "an",
+        "as",
+        "at",
+        "by",
+        "for",
+        "from",
+        "go",
+        "have",
+        "in",
+        "keep",
+        "my",
+        "on",
+        "our",
+        "take",
+        "the",
+        "to",
+        "use",
+        "with",
+    ]
+)
 """First words that tell where an item begins."""
 _NO_CHOICE: Final = re.compile(
     r"\b(?:whether or not|sooner or later|more or less|(?:one|two|three|four|five|\d+) or (?:two|three|four|five|six|so|\d+))\b",

@@ -31,6 +31,14 @@ _SOURCES: Final[dict[str, tuple[str, str]]] = {
         r"可能|也许|大概吧|或许|说不定|我想想|想想|纠结|不确定|没想好|感觉是|谁知道|鬼知道|来着|唉|还没(?:细看|想|定)|……|应该吧|吧，|吧？",
     ),
     "joke": (r"\b(?:kidding|joke|joking|ignore me|ha(?:ha)+)\b|^ha\b", r"哈哈|开玩笑|逗你"),
+    "request": (
+        r"^(?!.*\b(?:always|never|from now on|in future|whenever|every|each|any ?more|again and again)\b)\W*"
+        r"(?:please |now |can you |could you |would you |just |and )*"
+        r"(?:write|show|tell|translate|summari[sz]e|explain|give|list|draft|help|find|generate|create|rewrite|shorten|compare|describe|"
+        r"suggest|recommend|check|fix|review|look up|read|make) (?:(?:me|us|it|that|this|the|an?|some|all|\d+|two|three)\b|\")",
+        r"^(?!.*(?:以后|今后|每次|总是|一律|从现在|别再))(?:请|麻烦|你)?(?:再)?(?:帮我|给我|替我)?"
+        r"(?:写|翻译|总结|解释|列|讲|说|查|找|改|看|推荐|介绍|生成|画|算)(?:一|几|两|三|下|个|首|篇|段|遍|讲)",
+    ),
     # --- events worth writing (SPEC B1) ---
     "remember": (
         r"\b(?:remember|write (?:this|that|it) down|keep (?:this|that)|note (?:this|that|down)|for the record|on record|make a note|"
@@ -46,14 +54,15 @@ _SOURCES: Final[dict[str, tuple[str, str]]] = {
     ),
     "instruction": (
         r"\b(?:from now on|whenever|always|never|every time|each time)\b|\b(?:when|if) (?:you|i ask)\b|\bfor me\b|"
-        r"\banything you\b|\bwhatever you\b|\bplease\b|\bstop \w+ing\b|"
-        r"(?:^|[.!;:,] )(?:and |so |also )?(?:use|give|write|make|keep|send|call|talk|show|avoid|stick|don't|do not|no more|mark|cut|push|put)\b",
+        r"\banything you\b|\bwhatever you\b|\bplease\b|\bstop \w+ing\b|\byou (?:can|may|don't (?:have|need) to|needn't)\b.*\b(?:again|now|any ?more|as well)\b|"
+        r"(?:^|[.!;:,] )(?:and |so |also )?(?:use|give|write|make|keep|send|call|talk|show|avoid|stick|"
+        r"(?:don't|do not)(?! (?:forget|mix|confuse|worry|mind|know|think))|no more|mark|cut|push|put)\b",
         r"以后|今后|从现在|一律|给我.{0,4}(?:写|列|出|发|排|讲|用|做|画|改)|给我写|都给我|都按|按.{1,6}来|别(?:再)?给我|照旧|每次|不要(?:再|给)|"
-        r"请(?:用|按|别|不要)|(?:多|少)(?:来|往|用|放)|(?:^|[，。,；])(?:别|不要)",
+        r"请(?:用|按|别|不要)|你(?:可以|不用|不必).{0,8}了|不用(?:那么|再)|(?:多|少)(?:来|往|用|放)|(?:^|[，。,；])(?:别|不要)",
     ),
     "decision": (
         r"\b(?:decided?|decision|settled|agreed|voted|chosen?|chose|approved|go(?:ing)? with|went with|switch(?:ed|ing)?|pick(?:ed)?|"
-        r"opt(?:ed|ing) for|sticking with|keeping|on ice|on hold|postpone[ds]?|put off|called off|cancel(?:led|ed)?|scrapped|"
+        r"opt(?:ed|ing) for|(?:stay|stick)(?:ing)? (?:with|to)|keeping|on ice|on hold|postpone[ds]?|put off|called off|cancel(?:led|ed)?|scrapped|"
         r"is off|is on again|goes? (?:back|into)|i won't be|we(?:'re| are) (?:moving|going|dropping)|i've decided)\b",
         r"定了|定的|决定|拍(?:了)?板|拍的板|敲定|同意|通过了|投票|商量好|说好|改成|换成|换到|改投|改用|选(?:了|定)|不.{0,2}了，|先停|暂停|恢复|"
         r"反转|取消|黄了|不换了|就用|还是(?:用|走|去|选|投|背|住)",
@@ -72,11 +81,12 @@ _SOURCES: Final[dict[str, tuple[str, str]]] = {
     ),
     "correction": (
         r"\b(?:correction|actually|i was wrong|my mistake|misspoke|i mixed up|i meant|not \S+,? (?:but|it's)|no, \S+|"
-        r"turns? out|wasn't true|wrong (?:about|number)|take back|was a joke)\b",
+        r"turn(?:s|ed) out|wasn't true|wrong (?:about|number)|take back|was a joke)\b",
         r"更正|纠正|说错|记错|弄错|搞错|写错|其实|误会|不是.{1,12}(?:是|，)|错了|谣言|应该是",
     ),
     "procedure": (
-        r"\bfirst\b.*\b(?:then|next|after that|second|finally|last)\b|\bto \w+ .*\byou\b.*,|\bthen\b.*\b(?:then|finally|last)\b|"
+        r"\bfirst\b.*\b(?:then|next|after that|finally)\b|\bto \w+ .*\byou\b.*,|\bthen\b.*\b(?:then|finally|last)\b|"
+        r"(?:,|,? and)(?: only)? then (?!i|we|he|she|they|it|the)[a-z]+\b|\b(?:before|after) .{3,60}\byou \w+ .*(?:,| and) |"
         r"\b(?:steps?|procedure|recipe|trick|how i|how to|the way (?:i|we)|in that order|set-?up order|fix(?:ed)? (?:it|was)|"
         r"what (?:cured|fixed|worked|helps)|work(?:ed|s)? around)\b|`[^`]+`|^(?:stop|run|open|start)\b.*,.*\bthen\b",
         r"先.+?(?:再|然后|最后|接着)|第一步|步骤|流程|办法|规矩|方法是|怎么(?:弄|做|处理)的|是这么|顺序",
@@ -84,13 +94,23 @@ _SOURCES: Final[dict[str, tuple[str, str]]] = {
     "alias": (
         r"\b(?:called|named|goes by|known as|a\.?k\.?a|nickname\w*|calls? (?:him|her|it|them|me)|same (?:person|thing|one)|short for|"
         r"handle|stands for|i (?:just )?write|abbreviat\w+)\b",
-        r"叫(?!起|醒|号|我|你|了)|又叫|也叫|大家都叫|简称|外号|小名|昵称|别名|同一个人|都是(?:他|她|它)|姓|也就是",
+        r"叫(?!起|醒|号|我|你|了)|叫我.{1,6}(?:就|即|吧|好了|$|。)|又叫|也叫|大家都叫|简称|外号|小名|昵称|别名|同一个人|都是(?:他|她|它)|姓|也就是",
     ),
     "introduce": (
         r"\b(?:i(?:'m| am) (?:a|an|the|in charge|writing|working|based|from|on leave|building)|i (?:run|own|manage|work|live|study|teach|lead)|"
         r"my (?:name|job|team|company|wife|husband|partner|son|daughter|brother|sister|boss|manager|editor|flatmate|dog|cat|mother|father)|"
         r"we (?:have|use|run|are)|our \w+|there (?:is|are)|is (?:the|our|my|an?)\b|it's (?:a|set)\b)",
         r"我(?:是|在|叫|住|做|管|负责|开了|研|刚接手|家|老婆|老公|妈|爸|儿子|女儿|同事|室友)|归.{1,6}管|负责|由.{1,6}(?:管|负责)|管(?:着|两|三)|导师|领队|店长|老板是",
+    ),
+    "state": (
+        r"(?:^|[.!;] )(?:(?:[Tt]he|[Oo]ur|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Ee]very|[Ee]ach|[Aa]ll) (?:[\w'&.-]+ ){1,4}?|"
+        r"(?!It |That |This |There |What |Who |He |She |They |You |Yes |No |How |Why |I )[A-Z][\w-]*(?: [A-Z\d][\w-]*)* )"
+        r"(?:(?:now|only|always|usually|also|still) )*"
+        r"(?:has|have|owns?|belongs?|needs?|runs?|deploys?|starts?|opens?|closes?|ends?|expires?|costs?|weighs?|holds?|contains?|"
+        r"supports?|uses?|reads?|writes?|lives?|works?|stops?|leaves?|comes?|goes|lasts?|requires?|(?:is|are|was|were) (?:on|in|at|under|"
+        r"behind|next|near|from|due|called|named|built|made|owned|replaced|kept|stored|located|not|an?|the|\d|\[|[A-Z]))\b",
+        r"^(?!今天|天气|这|那|我|你|他|她|它|咱|好|真|有点|什么|怎么)[\u4e00-\u9fffA-Za-z0-9 ·“”-]{2,14}?"
+        r"(?:在(?!吗|哪)|有(?!没有|意思|点|道理)|归|属于|需要|叫|用|放在|位于|采用|支持|到期|开门|关门|发布|部署)",
     ),
     "habit": (
         r"\b(?:i|we|he|she|they|it)\b.{0,40}\b(?:every|each) (?:\w+ )?(?:day|week|month|morning|evening|night|year|\w+day)\b|"
@@ -99,8 +119,8 @@ _SOURCES: Final[dict[str, tuple[str, str]]] = {
     ),
     "sentiment": (
         r"\b(?:proud|dread(?:ing|ed)?|worried|worry|nervous|anxious|excited|thrilled|happy (?:about|with|that)|sad|upset|scared|afraid|"
-        r"lonely|relieved|frustrated|angry|stressed|overwhelmed|grateful|miss(?:ing)? (?:her|him|them|home)|guilty|ashamed)\b",
-        r"骄傲|自豪|紧张|兴奋|慌|担心|害怕|难过|伤心|开心|高兴|焦虑|失望|生气|委屈|孤单|感动|压力大|后悔|心疼|激动|睡不好|崩溃",
+        r"lonely|relieved|frustrated|angry|stressed|overwhelmed|grateful|miss(?:ing)? (?:her|him|them|home|my|our|the|those|you)|guilty|ashamed)\b",
+        r"骄傲|自豪|紧张|兴奋|慌|担心|害怕|难过|伤心|开心|高兴|焦虑|失望|生气|委屈|孤单|感动|压力大|后悔|心疼|激动|睡不好|崩溃|想念|怀念|舍不得|郁闷|烦躁",
     ),
     "task_state": (
         r"\b(?:finished|completed?|done(?! with)|drafted|booked|shipped|paused|blocked|in progress|pending|so far|as of|out of \d+|"
@@ -140,7 +160,7 @@ _SOURCES: Final[dict[str, tuple[str, str]]] = {
 NAMES: Final = tuple(_SOURCES)
 """Every cue, in the order of the heads' features."""
 
-_CASED: Final = frozenset({"name"})
+_CASED: Final = frozenset({"name", "state"})
 """Cues that read capital letters."""
 
 _KEEP_IN_MIND: Final = re.compile(r"\b(?:don't|do not|never|won't|didn't) forget\b|别忘|不要忘|不会忘|没忘", re.IGNORECASE)
@@ -177,6 +197,32 @@ def is_question(sentence: str) -> bool:
     if is_chinese(text):
         return bool(re.search(r"(?:吗|什么|谁|哪[里儿个些]|怎么样|多少|几点)[。\s]*$", text))
     return bool(_ASKING.search(text))
+
+
+_TO_REMEMBER: Final = re.compile(
+    r"^(?:please |and |also )?(?:remember|note|keep in mind|don't forget|do not forget|make a note)(?: (?:that|this|to|the|my|our)\b|[:,])|"
+    r"^(?:请|麻烦|帮我)?(?:你)?(?:记(?:住|一下|下来?|着)|别忘了?)(?!吗)",
+    re.IGNORECASE,
+)
+
+
+def asks_to_remember(text: str) -> bool:
+    """Whether a text begins by asking that it be remembered."""
+    return bool(_TO_REMEMBER.search(text.replace("’", "'").strip()))
+
+
+_ASKS_VALUE: Final = re.compile(
+    r"\b(?:how (?:many|much|long|often|old|big|far|tall|do you take)|what (?:colou?r|size|time|date|day|name|kind|sort|address|number|format|language)|"
+    r"which \w+|what(?:'s| is) (?:your|the|her|his|their) \w+|when (?:is|are|do|does|should|will)|where (?:is|are|do|does|should|will)|"
+    r"who (?:is|are|does|should|will)|(?:are you|is \w+) (?:\w+ )?allergic|(?:do|does|are|is) \w+ still)\b|"
+    r"几|多少|什么(?:颜色|尺寸|时候|名字|格式|牌子|型号)|哪(?:天|个|种|家|里|儿|些)|谁|多(?:久|大|长|远|高)|过敏",
+    re.IGNORECASE,
+)
+
+
+def asks_for_value(question: str) -> bool:
+    """Whether a question asks for a number, a time, a name or the like: its answer is a fact, however short."""
+    return bool(_ASKS_VALUE.search(question.replace("’", "'")))
 
 
 @lru_cache(maxsize=8_192)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from hindsight_langgraph.encoding.choices import LOOK_BACK, find_choice
-from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.clauses import speaks_for_itself
+from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.split import clip, sentences, weight
 from hindsight_langgraph.records import Kind, Role, Turn
 

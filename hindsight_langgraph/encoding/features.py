@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.cues import NAMES, cues, is_chinese
 from hindsight_langgraph.encoding.split import weight
-from hindsight_langgraph.records import Turn
+from hindsight_langgraph.records import Role, Turn
 
 Vector = tuple[float, ...]
 Features = NDArray[np.float64]
@@ -26,6 +26,11 @@ WORD_FEATURES: Final = (*NAMES, *(f"previous_{name}" for name in PREVIOUS_CUES),
 def embedding_text(turn: Turn, *, text: str | None = None) -> str:
     """What of a turn is embedded for the heads: "role: text"."""
     return f"{turn.role}: {turn.text if text is None else text}"
+
+
+def prompt_of(before: Sequence[Turn]) -> Turn | None:
+    """The turn that the next one may answer: the one before, unless a user said that too."""
+    return before[-1] if before and before[-1].role is not Role.USER else None
 
 
 def word_features(text: str, previous: str) -> Features:

@@ -7,17 +7,29 @@ what a tool says, only as a failure.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.assertions import triples
-from hindsight_langgraph.encoding.cues import cues, is_question, is_retraction
+from hindsight_langgraph.encoding.cues import asks_for_value, asks_to_remember, cues, is_question, is_retraction
 from hindsight_langgraph.encoding.features import WORD_FEATURES, turn_features, word_features
 from hindsight_langgraph.encoding.heads import Heads
-from hindsight_langgraph.encoding.split import sentences
+from hindsight_langgraph.encoding.split import sentences, weight
 from hindsight_langgraph.records import Record, Role, Turn, Unit01
+
+ANSWER_WEIGHT: Final = 120
+"""A heavier turn is judged by what it says, not by what it answers."""
+STEPS: Final = 2
+"""Ends of clauses in a text that gives an order of steps."""
+_CLAUSE_END: Final = re.compile(r"[,;，；、]|\band\b|再|然后|最后")
+_EMPTY: Final = frozenset({"hedge", "acknowledgement", "question", "joke", "greeting", "request"})
+"""Cues of a text that answers and states nothing, whatever its form."""
+_PASSING: Final = frozenset({"elsewhere", "sentiment"})
+"""Cues of talk about the moment."""
 
 
 class Verdict(Record):
@@ -59,8 +71,29 @@ def judge(
     if score < able.gate.threshold and (stated := triples(turn.text)):
         fact = stated[0][1]
         return Verdict(keep=True, score=able.gate.threshold, reasons=(f"states {fact.subject} {fact.attribute}",))
+    if score < able.gate.threshold and (reason := _says_something(turn.text, previous)):
+        return Verdict(keep=True, score=able.gate.threshold, reasons=(reason,))
     keep = score >= able.gate.threshold
     return Verdict(keep=keep, score=score, reasons=_reasons(words, able, keep=keep))
+
+
+def _says_something(text: str, previous: str) -> str:
+    """Why a short text is kept that the head finds too plain: it asks for it, answers a question for a value, or states how a thing is; or ""."""
+    found = cues(text)
+    if asks_to_remember(text) and not found & _EMPTY:
+        return "asks to be remembered"
+    if not found & _EMPTY and previous and weight(text) <= ANSWER_WEIGHT and _is_asked_for_value(previous):
+        return "answers what was asked"
+    if "procedure" in found and not found & _EMPTY and len(_CLAUSE_END.findall(text)) >= STEPS:
+        return "gives steps"
+    if "state" in found and not found & (_EMPTY | _PASSING) and len(sentences(text.strip())) == 1:
+        return "states how a thing is"
+    return ""
+
+
+def _is_asked_for_value(previous: str) -> bool:
+    question = next((s.strip() for s in reversed(sentences(previous)) if s.rstrip().endswith(("?", "？"))), "")
+    return asks_for_value(question)
 
 
 def needs_vector(turn: Turn) -> bool:

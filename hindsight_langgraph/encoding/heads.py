@@ -69,6 +69,8 @@ class Heads:
     """What kind of memory is it?"""
     update: LinearHead
     """Does a new unit replace an older one?"""
+    dialogues: tuple[str, ...] = ()
+    """Names of the labelled dialogues that they learnt from; nothing else may be measured on those."""
     words: Heads | None = None
     """Heads over words alone, for texts that could not be embedded; None when these are such heads."""
 
@@ -80,7 +82,8 @@ class Heads:
         """The stored form, weights rounded to four digits."""
         space = None if self.space is None else self.space.model_dump()
         heads = {name: _head_to_dict(getattr(self, name)) for name in ("gate", "kind", "update")}
-        return json.dumps({"version": HEADS_VERSION, "space": space, **heads}, separators=(",", ":"))
+        learnt = {"version": HEADS_VERSION, "space": space, "dialogues": self.dialogues, **heads}
+        return json.dumps(learnt, separators=(",", ":"))
 
 
 def read_heads(stored: str, *, name: str = "heads") -> Heads:
@@ -97,6 +100,7 @@ def read_heads(stored: str, *, name: str = "heads") -> Heads:
         space = document["space"]
         return Heads(
             space=None if space is None else EmbeddingSpace.model_validate(space),
+            dialogues=tuple(document.get("dialogues", ())),
             gate=_head_from_dict(document["gate"]),
             kind=_head_from_dict(document["kind"]),
             update=_head_from_dict(document["update"]),
@@ -121,7 +125,7 @@ def load_heads(space: EmbeddingSpace | None, *, directory: Path | None = None) -
     shipped = files("hindsight_langgraph") / "data" / heads_name(space)
     if shipped.is_file():
         return _complete(read_heads(shipped.read_text(encoding="utf-8"), name=heads_name(space)))
-    return load_heads(None)
+    return load_heads(None, directory=directory)
 
 
 def _complete(heads: Heads) -> Heads:

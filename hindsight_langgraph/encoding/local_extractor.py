@@ -6,23 +6,22 @@ the day that a relative time means.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hindsight_langgraph.encoding.assertions import triples
-from hindsight_langgraph.encoding.attributes import CANONICAL, USER
 from hindsight_langgraph.encoding.cues import cues, is_chinese, is_retraction
 from hindsight_langgraph.encoding.ellipsis import Reading, read
 from hindsight_langgraph.encoding.entities import AliasTable, find_entities
-from hindsight_langgraph.encoding.features import Vector, embedding_text, turn_features, word_features
+from hindsight_langgraph.encoding.features import Vector, embedding_text, prompt_of
 from hindsight_langgraph.encoding.heads import Heads
+from hindsight_langgraph.encoding.kinds import kind_of_text, kind_of_triple
 from hindsight_langgraph.encoding.orders import is_instruction_to_assistant
 from hindsight_langgraph.encoding.split import clip, segments, sentences
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM, Extraction, ExtractionStatus, Statement
-from hindsight_langgraph.encoding.times import event_anchor, find_times
+from hindsight_langgraph.encoding.times import dated, event_anchor
 from hindsight_langgraph.plan import Plan
-from hindsight_langgraph.records import Kind, Precision, Role, Scope, Triple, Turn
+from hindsight_langgraph.records import Kind, Role, Scope, Turn
 
 RETRACTION: Final = "retraction"
 """Tag of a statement that asks to forget, or takes back, what was said before."""
@@ -32,8 +31,6 @@ CONFIDENCE_WORDS: Final = 0.70
 CONFIDENCE_HEARSAY: Final = 0.50
 TOOL_CHARS: Final = 300
 
-_TASTES: Final = frozenset({"likes", "uses", "drinks", "eats"})
-"""Attributes that say what someone prefers; tools that someone uses count (SPEC B3)."""
 _EVENTS: Final = frozenset(
     {"preference", "instruction", "decision", "procedure", "alias", "introduce", "task_state", "quantity", "name"}
 )
@@ -78,8 +75,7 @@ class LocalExtractor:
 
     def _read_segment(self, turn: Turn, segment: str, *, context: Sequence[Turn], scope: Scope) -> list[Statement]:
         reading = read(turn, context, text=segment)
-        previous = context[-1] if context else None
-        kind = reading.kind or self._kind(turn, segment, previous)
+        kind = reading.kind or self._kind(segment, turn, prompt_of(context))
         tags: tuple[str, ...] = ()
         if reading.withdraws:
             tags = (RETRACTION,)
@@ -91,7 +87,7 @@ class LocalExtractor:
             reading = Reading(content=quoted, turn_ids=(turn.id,))
         base = Statement(
             kind=kind,
-            content=_with_dates(reading.content, turn, scope),
+            content=reading.content,
             entities=find_entities(reading.content, self._aliases),
             confidence=CONFIDENCE_HEARSAY if "hearsay" in cues(segment) else CONFIDENCE_WORDS,
             turn_ids=reading.turn_ids,
@@ -100,16 +96,19 @@ class LocalExtractor:
             anchor=event_anchor(segment, at=turn.at, timezone=scope.timezone),
             tags=tags,
         )
-        return [base] if tags else _with_triples(base, segment)
+        return [
+            statement.model_copy(update={"content": dated(statement.content, at=turn.at, timezone=scope.timezone)})
+            for statement in ([base] if tags else _with_triples(base, segment))
+        ]
 
-    def _kind(self, turn: Turn, segment: str, previous: Turn | None) -> Kind:
-        words = word_features(segment, previous.text if previous else "")
-        vector = self._vectors.get(embedding_text(turn, text=segment))
-        able = self._heads.reading(vector)
-        if able.space is None or vector is None:
-            return Kind(able.kind.best(words)[0])
-        before = self._vectors.get(embedding_text(previous)) if previous else None
-        return Kind(able.kind.best(turn_features(words, vector, before))[0])
+    def _kind(self, segment: str, turn: Turn, previous: Turn | None) -> Kind:
+        return kind_of_text(
+            segment,
+            previous=previous.text if previous else "",
+            heads=self._heads,
+            vector=self._vectors.get(embedding_text(turn, text=segment)),
+            previous_vector=self._vectors.get(embedding_text(previous)) if previous else None,
+        )
 
 
 def _with_triples(base: Statement, segment: str) -> list[Statement]:
@@ -120,35 +119,17 @@ def _with_triples(base: Statement, segment: str) -> list[Statement]:
     confidence = max(base.confidence, CONFIDENCE_TRIPLE)
     if len(found) == 1:
         sentence, triple = found[0]
-        kind = _kind_of(triple) if sentence == segment.strip() else None
-        return [base.model_copy(update={"triple": triple, "confidence": confidence, "kind": kind or base.kind})]
+        kind = kind_of_triple(triple, base.kind) if sentence == segment.strip() else base.kind
+        return [base.model_copy(update={"triple": triple, "confidence": confidence, "kind": kind})]
     statements = [
         base.model_copy(
-            update={"content": sentence, "triple": triple, "confidence": confidence, "kind": _kind_of(triple) or base.kind}
+            update={"content": sentence, "triple": triple, "confidence": confidence, "kind": kind_of_triple(triple, base.kind)}
         )
         for sentence, triple in found
     ]
     said = {sentence for sentence, _ in found}
     rest = " ".join(s.strip() for s in sentences(segment) if s.strip() not in said and cues(s) & _EVENTS)
     return [*statements, base.model_copy(update={"content": rest})] if rest else statements
-
-
-def _kind_of(triple: Triple) -> Kind | None:
-    """The kind that a triple settles by its attribute; what someone else likes is a fact about them."""
-    if triple.attribute in _TASTES:
-        return Kind.PREFERENCE if triple.subject == USER else Kind.FACT
-    return Kind.FACT if triple.attribute in CANONICAL else None
-
-
-def _with_dates(content: str, turn: Turn, scope: Scope) -> str:
-    """The content with the day that each relative time means written after it."""
-    for anchor in find_times(content, at=turn.at, timezone=scope.timezone):
-        if anchor.precision is not Precision.DAY or not anchor.text or re.search(r"\d{4}", anchor.text):
-            continue
-        day = f"{anchor.start:%Y-%m-%d}"
-        if day not in content:
-            content = content.replace(anchor.text, f"{anchor.text} ({day})", 1)
-    return content
 
 
 def _tool_failure(turn: Turn) -> Statement:

@@ -21,6 +21,7 @@ from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Record, Status, Triple
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
+_PLURAL: Final = re.compile(r"(?<=[a-z]{3})(?<![su])s\b")
 SECOND_UPDATE: Final = 0.80
 """From which probability one unit replaces a second one besides the likeliest."""
 
@@ -186,4 +187,5 @@ def _key(triple: Triple) -> tuple[str, str, str, bool]:
 
 
 def _folded(text: str) -> str:
-    return same_text(text)
+    """A name or value for comparing: "Coffees" is "coffee"."""
+    return _PLURAL.sub("", same_text(text))

@@ -12,10 +12,11 @@ from hindsight_langgraph.encoding.choices import find_choice
 from hindsight_langgraph.encoding.drafts import draft, raw_unit
 from hindsight_langgraph.encoding.embed import embed_texts
 from hindsight_langgraph.encoding.entities import AliasTable
-from hindsight_langgraph.encoding.features import Vector, embedding_text
+from hindsight_langgraph.encoding.features import Vector, embedding_text, prompt_of
 from hindsight_langgraph.encoding.gate import Verdict, judge, needs_vector
 from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.encoding.local_extractor import LocalExtractor
+from hindsight_langgraph.encoding.redact import REDACTED, scrub
 from hindsight_langgraph.encoding.split import pieces, segments
 from hindsight_langgraph.encoding.statement import Extraction, ExtractionStatus, Extractor, Statement
 from hindsight_langgraph.ops import Complete
@@ -84,7 +85,7 @@ def embed_turns(fresh: Sequence[Turn], history: Sequence[Turn], tools: WritingTo
 def judge_turn(turn: Turn, history: Sequence[Turn], vectors: Mapping[str, Vector], tools: WritingTools) -> Judged:
     """Let the gate judge a turn, a long one segment by segment; it is kept when one of them is."""
     before = _before(turn, history)
-    previous = before[-1] if before else None
+    previous = prompt_of(before)
     parts = _parts(turn)
     verdicts = [
         judge(
@@ -133,7 +134,9 @@ def asked(judged: Sequence[Judged], vectors: Mapping[str, Vector]) -> dict[str, 
     return found
 
 
-def drafts(one: Judged, *, scope: Scope, aliases: AliasTable, redactor: Redactor, now: datetime) -> list[MemoryUnit]:
+def drafts(
+    one: Judged, *, scope: Scope, aliases: AliasTable, redactor: Redactor, secrets: Sequence[str], now: datetime
+) -> list[MemoryUnit]:
     """The units that a turn would become; the turn itself, raw, where its extraction failed (SPEC B4)."""
     if one.extraction is None:
         return []
@@ -141,19 +144,36 @@ def drafts(one: Judged, *, scope: Scope, aliases: AliasTable, redactor: Redactor
         return [raw_unit(part, previous=one.previous, scope=scope, now=now) for part in one.readable]
     units: dict[str, MemoryUnit] = {}
     for statement in one.extraction.statements:
-        clean = _without_secrets(statement, redactor)
+        clean = _without_secrets(statement, redactor, secrets)
         unit = draft(clean, turn=one.turn, previous=one.previous, scope=scope, aliases=aliases, now=now)
         units[unit.id] = unit
         one.replaced_values[unit.id] = statement.supersedes_hint
     return list(units.values())
 
 
-def _without_secrets(statement: Statement, redactor: Redactor) -> Statement:
-    """A model may echo what it should never have seen."""
+def _without_secrets(statement: Statement, redactor: Redactor, secrets: Sequence[str]) -> Statement:
+    """The statement without secrets in any of its texts: a model may echo what it should never have seen."""
+
+    def clean(text: str) -> str:
+        return redactor(scrub(text, secrets))[0]
+
     triple = statement.triple
     if triple is not None:
-        triple = triple.model_copy(update={"value": redactor(triple.value)[0] or triple.value})
-    return statement.model_copy(update={"content": redactor(statement.content)[0], "triple": triple})
+        parts = {name: clean(getattr(triple, name)) or REDACTED for name in ("subject", "attribute", "value")}
+        triple = triple.model_copy(update=parts)
+    return statement.model_copy(
+        update={
+            "content": clean(statement.content),
+            "triple": triple,
+            "entities": tuple(clean(name) for name in statement.entities),
+            "relations": tuple(
+                relation.model_copy(update={"source": clean(relation.source), "target": clean(relation.target)})
+                for relation in statement.relations
+            ),
+            "source_text": clean(statement.source_text),
+            "supersedes_hint": clean(statement.supersedes_hint),
+        }
+    )
 
 
 def _counted(plan: Plan[Extraction]) -> Plan[tuple[Extraction, int]]:

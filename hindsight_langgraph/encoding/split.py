@@ -91,8 +91,16 @@ def clip(text: str, limit: int) -> str:
     """The beginning of a text, at most `limit` heavy; the cut is visible."""
     if weight(text) <= limit:
         return text
-    ratio = limit / weight(text)
-    return text[: max(1, int(len(text) * ratio) - 1)].rstrip() + "…"
+    mark = weight("…")
+    if limit < mark:
+        return ""
+    kept, left = 0, limit - mark
+    for char in text:
+        left -= weight(char)
+        if left < 0:
+            break
+        kept += 1
+    return text[:kept].rstrip() + "…"
 
 
 def _hard_cut(sentence: str, limit: int) -> Sequence[str]:

@@ -37,7 +37,7 @@ _LATE_PART: Final = re.compile(r"evening|night|afternoon|下午|傍晚|晚", re.
 _DROPPED: Final = re.compile(
     r"(?:\bnot|\bno longer|n['’]t|\boriginally|\binstead of|\brather than|\bused to be"
     r"|\b(?:moved|pushed|slipped|slid|shifted|changed|rescheduled|postponed|delayed|brought forward)(?: back| forward)? from"
-    r"|不是|不再是|原定|原来|原本|本来|原计划)"
+    r"|不是|不再是|原定|原来|原本|本来|原计划|说好的?)"
     r"(?:\s+(?:on|at|for|until|the|planned for|from))*[\s在是定于]*$",
     re.IGNORECASE,
 )
@@ -77,8 +77,8 @@ def find_times(text: str, *, at: datetime | None, timezone: str = "UTC", context
 def event_anchor(text: str, *, at: datetime | None, timezone: str = "UTC", context: str = "") -> TimeAnchor | None:
     """The one time that a memory of this text carries; arguments and errors as `find_times`.
 
-    The exact day the thing is due or takes effect if the text names one, else the day it happened or was decided, else None: a
-    month, an hour without its day, or a time inside the steps of a procedure anchors nothing.
+    The exact day the thing is due or takes effect if the text names one, else the day it happened or was decided, else the week,
+    else None: a month, an hour without its day, or a time inside the steps of a procedure anchors nothing.
     """
     zone = _zone(at, timezone)
     now = at.astimezone(zone).replace(tzinfo=None) if at else None
@@ -95,12 +95,12 @@ def event_anchor(text: str, *, at: datetime | None, timezone: str = "UTC", conte
 def dated(text: str, *, at: datetime | None, timezone: str = "UTC") -> str:
     """The text with the date behind each expression that depends on when it was said: "yesterday (2025-03-04)" (SPEC B3).
 
-    What already names its year, and what cannot be resolved, stays as it is. Arguments and errors as `find_times`.
+    What already names its year, an hour without its day, and what cannot be resolved stay as they are. Arguments and errors as `find_times`.
     """
     zone = _zone(at, timezone)
     now = at.astimezone(zone).replace(tzinfo=None) if at else None
     for span in reversed(_spans(text, now, "")):
-        if not re.search(r"\d{4}", text[span.at : span.to]):
+        if span.shape is not Shape.CLOCK and not re.search(r"\d{4}", text[span.at : span.to]):
             end = span.at + len(text[span.at : span.to].rstrip())
             text = f"{text[:end]} ({_written(span)}){text[end:]}"
     return text
@@ -290,8 +290,8 @@ def _last_date(context: str, now: datetime | None) -> Span | None:
 
 
 def _claim(span: Span, text: str, now: datetime | None) -> int:
-    """How strongly a time is the event's own: 4 due and ahead, 3 one of the two, 2 when it happened, 0 none."""
-    if span.shape not in {Shape.DATE, Shape.WEEKDAY, Shape.MOMENT}:
+    """How strongly a time is the event's own: 4 due and ahead, 3 one of the two, 2 the day it happened, 1 the week, 0 none."""
+    if span.precision is not Precision.WEEK and span.shape not in {Shape.DATE, Shape.WEEKDAY, Shape.MOMENT}:
         return 0
     before = text[max(0, span.at - 60) : span.at]
     if before.endswith(("从", "由")) and _MOVED.search(text[span.to : span.to + 6]):
@@ -301,5 +301,7 @@ def _claim(span: Span, text: str, now: datetime | None) -> int:
     ahead = now is not None and span.start.date() > now.date()
     if ahead and span.shape is Shape.WEEKDAY and is_recurring(text):
         return 0  # beside a habit, a bare weekday is a habit too
+    if span.precision is Precision.WEEK:
+        return 1
     near = text[max(0, span.at - 25) : span.to + 12]
     return 2 + ahead + bool(_EFFECT.search(near))

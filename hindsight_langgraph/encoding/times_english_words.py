@@ -100,7 +100,7 @@ FUTURE_TENSE: Final = re.compile(
     r"|scheduled|planned"
     r"|booked|is set|moved to|pushed to|postponed|rescheduled|moves?|starts?|begins?|ends?|closes?|opens?|expires?"
     r"|launch(?:es)?|let['’]s)\b"
-    r"|['’]ll\b",
+    r"|['’]ll\b|(?:\b(?:am|is|are)|['’](?:m|s|re)) (?:now\b|(?!doing|going)\w{2,}ing\b)",
     re.IGNORECASE,
 )
 _CLAUSE_END = re.compile(r"[.;:!?\n—]\s|[,;]\s+(?:and|but|so|then|because)\b|\s(?:but|because)\s|,\s")

@@ -42,6 +42,7 @@ _VERBS: Final = (
     _Verb(r"(?:study|studies|am studying|'m studying|is studying)", "studies"),
     _Verb(r"(?:owns?|keeps?(?= (?:bees|chickens|hens|goats|sheep|horses|cats|dogs|rabbits|ducks)))", "has"),
     _Verb(r"(?:am|'m|is|'s) (?:called|named)", "name"),
+    _Verb(r"(?:go|goes) by", "name"),
 )
 _ADVERBS: Final = r"(?:(?:really|also|still|just|now|always|usually|mostly|currently|absolutely|actually|do|does|both|only|simply|kind of|quite) )*"
 _NEGATION: Final = r"(?P<no>(?:do not|don't|does not|doesn't|did not|didn't|no longer|never|am not|'m not|is not|isn't|used to|stopped|quit|have stopped|'ve stopped) )?"
@@ -52,10 +53,17 @@ _SUBJECT: Final = (
 _OBJECT_END: Final = re.compile(
     r"\s*(?:[,.;:!?()]|\s[–—-]\s|\b(?:because|since|but|so|and (?:i|we|my|he|she|they|it|the)|when|if|while|although|though|which|that's|"
     r"(?:last|this|next) (?:week|month|year|spring|summer|autumn|fall|winter|\w+day)|yesterday|today|tonight|now|any ?more|these days|too|"
-    r"as well|as (?:my|our|the|an?)|instead|again|at the moment|right now|a lot|very much|most of all|every (?:day|week|morning|evening)|(?:on|in) \w+days?|"
+    r"as well|as (?:my|our|the|an?)|instead|again|at the moment|right now|a lot|very much|most of all|every (?:day|week|month|year|morning|afternoon|evening|night|\w+day)|(?:on|in) \w+days?|"
     r"(?:since|until|for) \w+)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_MEASURE: Final = re.compile(
+    r"^(?:(?:\d+|one|two|three|four|five|six|a few|several|a lot of|lots of|plenty of|too much|a couple of)\s+)?"
+    r"(?:(?:cups?|glass(?:es)?|bottles?|pints?|mugs?|cans?) of\s+)?(?=[^\W\d])",
+    re.IGNORECASE,
+)
+"""How much is drunk or eaten: "two cups of coffee" and "coffee" are one value."""
+_CONSUMED: Final = frozenset({"drinks", "eats"})
 _ARTICLE: Final = re.compile(r"^(?:the|an?|some|my|our|his|her|their|to|in|at)\s+", re.IGNORECASE)
 _SENTENCES: Final = tuple(
     (
@@ -80,6 +88,13 @@ _GERUNDS: Final = {
 _OWN: Final = re.compile(
     r"\b(?:[Mm]y|[Oo]ur) (?P<attribute>(?:[a-z][\w-]* ){0,2}[a-z][\w-]*) (?P<no>is not|isn't)?(?(no)|(?:is|are|ends in|starts at)) (?:now )?(?P<object>\S.{0,60})"
 )
+_CALL_ME: Final = re.compile(
+    r"\b[Cc]all me (?!Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)(?P<object>[A-Z][\w-]+)(?=\s*(?:[,.;!]|$|not |instead|please))"
+)
+_THEIRS: Final = re.compile(
+    rf"\b[Mm]y (?P<subject>(?:{_RELATIVES}))(?: [A-Z][\w-]+)?'s (?P<attribute>(?:[a-z][\w-]* ){{0,2}}[a-z][\w-]*) "
+    r"(?P<no>is not|isn't)?(?(no)|(?:is|are)) (?:now )?(?P<object>\S.{0,60})"
+)
 _OF: Final = re.compile(
     r"\b(?:[Tt]he )?(?P<subject>[A-Z][\w-]*(?: [A-Z][\w-]*){0,2})(?:'s|’s) (?P<attribute>(?:[a-z][\w-]* ){0,2}[a-z][\w-]*) "
     r"(?P<no>is not|isn't)?(?(no)|(?:is|are)) (?:now )?(?P<object>\S.{0,60})"
@@ -99,7 +114,7 @@ def english_triples(sentence: str) -> list[Triple]:
     for pattern, verb in _SENTENCES:
         for match in pattern.finditer(text):
             subject = _subject(match)
-            value = _value(match["object"])
+            value = _value(match["object"], consumed=verb.attribute in _CONSUMED)
             ended = match["no"] is not None
             if not subject or not value or (ended and verb.opposite):  # "don't dislike" says neither
                 continue
@@ -109,18 +124,19 @@ def english_triples(sentence: str) -> list[Triple]:
         for match in _STOPPED.finditer(text)
         if (value := _value(match["object"]))
     )
+    found.extend(_triple(USER, "name", match["object"], negated=False) for match in _CALL_ME.finditer(text))
     return _distinct([*found, *_copulas(text)])
 
 
 def _copulas(text: str) -> list[Triple]:
     found: list[Triple] = []
-    for pattern in (_OWN, _OF):
+    for pattern in (_OWN, _THEIRS, _OF):
         for match in pattern.finditer(text):
             attribute = slug(match["attribute"])
             head = match["attribute"].split()[-1]
             value = _value(match["object"])
             if value and head not in _NO_ATTRIBUTES and not re.fullmatch(_RELATIVES, match["attribute"]):
-                subject = match["subject"] if pattern is _OF else USER
+                subject = USER if pattern is _OWN else match["subject"]
                 found.append(_triple(subject, attribute, value, negated=match["no"] is not None))
     return found
 
@@ -138,12 +154,13 @@ def _subject(match: re.Match[str]) -> str:
     return "" if name.split()[0] in _NO_SUBJECTS else name
 
 
-def _value(text: str) -> str:
+def _value(text: str, *, consumed: bool = False) -> str:
     """What the verb governs, up to the end of its clause; "" when that is nothing or too long to be one value."""
     value = text
     while (end := _OBJECT_END.search(value)) is not None and end.start() < len(value):
         value = value[: end.start()]
-    value = _ARTICLE.sub("", value.strip().strip("\"'“”"))
+    value = value.strip().strip("\"'“”")
+    value = _ARTICLE.sub("", _MEASURE.sub("", value) if consumed else value)
     words = value.split()
     return value if 0 < len(words) <= 7 and words[0].lower() not in _POINTERS else ""
 

@@ -12,7 +12,7 @@ _RELATIVES: Final = (
     "老婆|妻子|老公|丈夫|爱人|女朋友|男朋友|儿子|女儿|孩子|哥哥|弟弟|姐姐|妹妹|哥|姐|弟|妹|妈妈|爸爸|妈|爸|母亲|父亲|爷爷|奶奶|外公|外婆|"
     "舅舅|叔叔|阿姨|朋友|室友|邻居|同事|老板|经理|老师|导师|医生|房东|狗|猫|团队|公司|客户"
 )
-_ADVERBS: Final = r"(?:现在|目前|一直|平时|经常|每天|每周|早上|晚上|也|都|还|就|很|超|超级|最|特别|非常|真的?|从小|主要|一般|更|可|挺|老|其实|自己|已经)*"
+_ADVERBS: Final = r"(?:现在|目前|一直|平时|经常|每天|每周|早上|晚上|下午|中午|昨天|今天|前天|上周|这周|上个?月|这个?月|今年|去年|前年|刚刚?|最近|后来|也|都|还|就|很|超|超级|最|特别|非常|真的?|从小|主要|一般|更|可|挺|老|其实|自己|已经)*"
 _WHO: Final = rf"(?P<who>我(?:们)?(?:的|家)?(?P<rel>(?:{_RELATIVES})(?P<name>[\u4e00-\u9fff]{{1,2}}?|[A-Z]\w+)?)?|[A-Za-z][\w-]+|[老小阿][\u4e00-\u9fff])"
 _NO: Final = r"(?P<no>不再|再也不|没再|不怎么|不|没|从不)?"
 _VERBS: Final = (
@@ -32,6 +32,9 @@ _CLAUSES: Final = tuple(
     (re.compile(rf"^{_WHO}{_ADVERBS}{_NO}{_ADVERBS}{verb}(?P<object>[^，。；！？,;!?]{{1,24}})"), attribute, opposite)
     for verb, attribute, opposite in _VERBS
 )
+_CALL_ME: Final = re.compile(
+    r"^(?:就|请|以后|都|你|可以)*叫我(?P<object>[\u4e00-\u9fffA-Za-z]{1,6}?)(?:就行|就好|就可以|好了|吧|$)"
+)
 _WORK: Final = re.compile(rf"^{_WHO}{_ADVERBS}在(?P<object>[^，。；！？,;!?]{{2,16}}?)(?:工作|上班|任职)")
 _ALLERGY: Final = re.compile(rf"^{_WHO}{_ADVERBS}(?P<no>不)?对(?P<object>[^，。；！？,;!?]{{1,12}})过敏")
 _OF: Final = re.compile(
@@ -44,7 +47,7 @@ LONGEST_VALUE: Final = 12
 _NO_ATTRIBUTE: Final = frozenset({"可能", "时候", "话", "意思", "问题", "原因"})
 _LEAD: Final = re.compile(r"^(?:对了|另外|还有|其实|说真的|说实话|顺便说|嗯|好|行|哦|那|不过|而且|因为|所以)[，,、\s]*")
 _MEASURE: Final = re.compile(
-    r"^(?:了|过|着)?(?:[一二两三四五六七八九十几半\d]+(?:杯|个|只|条|台|本|碗|瓶|把|种|支|辆|份|次|口)的?|一点儿?|点儿?)?"
+    r"^(?:了|过|着)?(?:[一二两三四五六七八九十几半\d]+(?:杯|壶|罐|盒|包|袋|块|片|顿|个|只|条|台|本|碗|瓶|把|种|支|辆|份|次|口)的?|一点儿?|点儿?)?"
 )
 _TAIL: Final = re.compile(r"(?:了|啊|呀|吧|呢|哦|的|而已|为主|来着)+$")
 
@@ -68,6 +71,8 @@ def _clause_triples(text: str) -> list[Triple]:
         if not value or (negated and opposite):
             return []
         return [_triple(_subject(match), attribute, value, negated=negated or opposite)]
+    if (match := _CALL_ME.search(text)) is not None:
+        return [_triple(USER, "name", match["object"], negated=False)]
     if (match := _WORK.search(text)) is not None and (value := _value(match["object"])):
         return [_triple(_subject(match), "works_at", value, negated=False)]
     match = _OF.search(text)

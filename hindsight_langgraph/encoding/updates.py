@@ -34,8 +34,8 @@ _RESTATED: Final = re.compile(
     re.IGNORECASE,
 )
 
-_WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}-\d\d-\d\d\)")
-"""A day that was written after a relative time: nobody said it."""
+_WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}(?:-\d\d){0,2}(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d)?\)")
+"""A date that was written after a relative time: nobody said it."""
 _CLAUSE_END: Final = re.compile(r"[.,;!?:。，；！？：\n]+")
 _CODE: Final = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,6}\b")
 _TOLD_APART: Final = re.compile(

@@ -17,6 +17,7 @@ from hindsight_langgraph.encoding.features import Vector
 from hindsight_langgraph.encoding.learned import read_learned, store_aliases
 from hindsight_langgraph.encoding.outcome import write_report
 from hindsight_langgraph.encoding.reading import WritingTools, asked, drafts, embed_turns, extract, judge_turn
+from hindsight_langgraph.encoding.redact import secrets_of
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.encoding.store import make_changes, put, written_units
 from hindsight_langgraph.lexical import index_text
@@ -55,7 +56,9 @@ def write_turns(
         Conflict: a unit was changed by others again and again; write the turns again.
     """
     clean, redactions = _redact(turns, tools.redactor)
-    history = [*_redact(context, tools.redactor)[0], *clean]
+    before_turns, _ = _redact(context, tools.redactor)
+    history = [*before_turns, *clean]
+    secrets = _secrets((*context, *turns), history)
     learned = yield from read_learned(scope)
     aliases = AliasTable({**tools.aliases.learned, **learned.aliases})
     for turn in clean:
@@ -69,7 +72,7 @@ def write_turns(
     for one in judged:
         if one.verdict.keep:
             calls += yield from extract(one, vectors=vectors, scope=scope, aliases=aliases, tools=tools, config=config)
-            one.drafts = drafts(one, scope=scope, aliases=aliases, redactor=tools.redactor, now=now)
+            one.drafts = drafts(one, scope=scope, aliases=aliases, redactor=tools.redactor, secrets=secrets, now=now)
     known = {unit.id for unit in stored} | learned.forgotten
     units = [unit for one in judged for unit in one.drafts if unit.id not in known]
     unit_vectors = yield from _embed_units(units, tools)
@@ -104,6 +107,15 @@ def _redact(turns: Sequence[Turn], redactor: Redactor) -> tuple[list[Turn], dict
         for sort, count in found.items():
             counts[sort] = counts.get(sort, 0) + count
     return clean, counts
+
+
+def _secrets(turns: Sequence[Turn], clean: Sequence[Turn]) -> tuple[str, ...]:
+    """What was taken out of the turns: a model may know it from elsewhere and echo it (CASES O24)."""
+    return tuple(
+        dict.fromkeys(
+            secret for turn, redacted in zip(turns, clean, strict=True) for secret in secrets_of(turn.text, redacted.text)
+        )
+    )
 
 
 def _is_written(turn: Turn, stored: Sequence[MemoryUnit]) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 from hindsight_langgraph.consolidation.activity import IDLE_QUEUE, LIGHT_QUEUE, bring_forward, note_activity
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
 from hindsight_langgraph.errors import StoreError
+from hindsight_langgraph.flows.hindsight import work_of
 from hindsight_langgraph.flows.recalling import accounts_of
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import ClaimDue, Collection, DeleteKeys, DeleteUnits, PeekDue, ScanUnits, Settle, SettleDue, Where
@@ -103,7 +104,7 @@ def list_units(
 
 def erase(scope: Scope, *, timeout_s: float) -> Plan[Erased]:
     """Remove everything of an owner from both stores (SPEC G8)."""
-    for owner in (scope.owner, accounts_of(scope)):
+    for owner in (scope.owner, accounts_of(scope), work_of(scope)):
         yield from ask(Settle(owner=owner, timeout_s=timeout_s, idle=True))  # what is under way would come back after the erasure
     where = Where(owners=(scope.owner,))
     live = yield from ask(DeleteUnits(where=where))

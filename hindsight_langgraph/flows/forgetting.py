@@ -22,7 +22,18 @@ from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.keys import Key, KeyKind
 from hindsight_langgraph.lexical import query_vector, terms
 from hindsight_langgraph.ops import (
-    Collection, DeleteUnits, DropEntries, DropFields, FetchUnits, ListKeys, Probe, ReadFields, ReadLog, ScanUnits, SearchUnits, Where,
+    Collection,
+    DeleteUnits,
+    DropEntries,
+    DropFields,
+    FetchUnits,
+    ListKeys,
+    Probe,
+    ReadFields,
+    ReadLog,
+    ScanUnits,
+    SearchUnits,
+    Where,
     WriteFields,
 )  # fmt: skip
 from hindsight_langgraph.plan import Plan, ask

@@ -47,7 +47,7 @@ def _write(turn: Turn, *, scope: Scope, now: datetime, settings: FlowSettings) -
         return report
     unit = raw_unit(turn, previous=None, scope=scope, now=now)
     vectors = yield from embed_texts([index_text(unit)])
-    yield from put((unit,), {unit.id: vector for vector in vectors.values()})
+    yield from put((unit,), dict(zip((unit.id,), vectors.values(), strict=False)))  # none while the model is down
     return report.model_copy(update={"written": (unit.id,)})
 
 

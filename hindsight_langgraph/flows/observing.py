@@ -54,7 +54,13 @@ def note(
     steps = steps_of(turns, now=now, limit=limit, run_id=run_id, branch=branch)
     steps += [
         Step(
-            id=f"error:{name}:{i}", kind=StepKind.ERROR, at=now, content=condense([text], limit), error=True, run_id=run_id, branch=branch,
+            id=f"error:{name}:{i}",
+            kind=StepKind.ERROR,
+            at=now,
+            content=condense([text], limit),
+            error=True,
+            run_id=run_id,
+            branch=branch,
         )
         for i, text in enumerate(errors)
     ]

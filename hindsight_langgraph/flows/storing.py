@@ -1,8 +1,8 @@
 """A LangGraph store's items as units: addressed by namespace and key, beside what the memory wrote itself.
 
-An item is a unit with a `StoredItem`. It is never merged with another or superseded (`raw`), since its address is its caller's; its
-sources are labels of its namespace and of every namespace above it, so that a prefix is one indexed filter, exact by label. What the memory
-wrote by itself stands under `("memories", USER)` with its unit id as key.
+An item is a unit with a `StoredItem`. It is never merged with another or superseded (`raw`), since its address is its caller's. Stores
+index the labels of its namespace beside the sources of other units, so that a prefix is one filter. What the memory wrote by itself stands
+under `("memories", USER)` with its unit id as key.
 """
 
 from __future__ import annotations
@@ -13,16 +13,28 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-import orjson
-
+from hindsight_langgraph import keys
 from hindsight_langgraph.encoding.embed import embed_texts
 from hindsight_langgraph.encoding.features import Vector
 from hindsight_langgraph.errors import ModelError
-from hindsight_langgraph.flows.caring import forget
+from hindsight_langgraph.flows.forgetting import forget
+from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.lexical import context_text, document_vector, index_text, query_vector
-from hindsight_langgraph.ops import DeleteUnits, Embed, FetchUnits, Probe, PutUnits, ReviseUnits, ScanUnits, SearchUnits, Settle, Where
+from hindsight_langgraph.ops import (
+    DeleteUnits,
+    DropFields,
+    Embed,
+    FetchUnits,
+    Probe,
+    PutUnits,
+    ReviseUnits,
+    ScanUnits,
+    SearchUnits,
+    Settle,
+    Where,
+)
 from hindsight_langgraph.plan import Plan, ask
-from hindsight_langgraph.records import IndexedUnit, Kind, MemoryUnit, Region, Scope, Status, StoredItem
+from hindsight_langgraph.records import IndexedUnit, Kind, MemoryUnit, Region, Scope, Status, StoredItem, namespace_label
 
 Namespace = tuple[str, ...]
 MANAGED: Final = "memories"
@@ -133,16 +145,19 @@ def namespaces(*, scope: Scope, now: datetime) -> Plan[list[Namespace]]:
             return sorted(seen)
 
 
-def store(entries: Sequence[Entry], *, scope: Scope, now: datetime) -> Plan[None]:
+def store(entries: Sequence[Entry], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[None]:
     """Put and delete items; the last one of an address counts. An item that is put again keeps the moment of its creation."""
     last = {(entry.namespace, entry.key): entry for entry in entries}
-    yield from _put({_id(scope, *address): entry for address, entry in last.items() if entry.item is not None}, scope=scope, now=now)
+    yield from _put(
+        {_id(scope, *address): entry for address, entry in last.items() if entry.item is not None}, scope=scope, now=now
+    )
     gone = tuple(_id(scope, *address) for address, entry in last.items() if entry.item is None)
     if gone:
         yield from ask(DeleteUnits(where=Where(owners=(scope.owner,), ids=gone)))
     own = [key for namespace, key in last if namespace == managed_namespace(scope)]
     if own:  # what the memory wrote under this key gives way, for good
-        yield from forget(own, scope=scope, now=now)
+        units = yield from ask(FetchUnits(where=Where(owners=(scope.owner,), ids=tuple(own))))
+        yield from forget([unit.id for unit in units if unit.item is None], scope=scope, now=now, settings=settings)
 
 
 def _put(entries: Mapping[str, Entry], *, scope: Scope, now: datetime) -> Plan[None]:
@@ -166,11 +181,11 @@ def _put(entries: Mapping[str, Entry], *, scope: Scope, now: datetime) -> Plan[N
             )
         )
     )
+    # an address that was forgotten once may be used again
+    yield from ask(DropFields(key=keys.tombstones(scope), names=tuple(entries)))
 
 
-def _best(
-    probe: Probe, fits: Callable[[MemoryUnit], bool], *, wanted: int, now: datetime, scored: bool
-) -> Plan[list[Found]]:
+def _best(probe: Probe, fits: Callable[[MemoryUnit], bool], *, wanted: int, now: datetime, scored: bool) -> Plan[list[Found]]:
     """The first hits that fit, asking for more until there are enough of them or no more."""
     limit = max(_FIRST, wanted)
     while True:
@@ -218,16 +233,11 @@ def _indexed(unit: MemoryUnit) -> bool:
 def _under(prefix: Namespace, scope: Scope) -> Where:
     """What may stand under a prefix: everything, where the memory's own namespace does, else the items with its label."""
     covers_managed = managed_namespace(scope)[: len(prefix)] == prefix
-    return Where(owners=(scope.owner,), statuses=(Status.ACTIVE,), sources=None if covers_managed else (_label(prefix),))
-
-
-def _label(namespace: Namespace) -> str:
-    """A namespace as one text, another one for another namespace."""
-    return f"store:{orjson.dumps(namespace).decode()}"
+    return Where(owners=(scope.owner,), statuses=(Status.ACTIVE,), sources=None if covers_managed else (namespace_label(prefix),))
 
 
 def _id(scope: Scope, namespace: Namespace, key: str) -> str:
-    return str(uuid.uuid5(_IDS, f"{scope.owner}\x00{_label(namespace)}\x00{key}"))
+    return str(uuid.uuid5(_IDS, f"{scope.owner}\x00{namespace_label(namespace)}\x00{key}"))
 
 
 def _unit(unit_id: str, entry: Entry, before: MemoryUnit | None, *, scope: Scope, now: datetime) -> MemoryUnit:
@@ -242,7 +252,6 @@ def _unit(unit_id: str, entry: Entry, before: MemoryUnit | None, *, scope: Scope
         session_id=scope.session_id,
         agent_id=scope.agent_id,
         domain=scope.domain,
-        sources=tuple(_label(entry.namespace[:depth]) for depth in range(len(entry.namespace) + 1)),
         raw=True,
         item=item,
         created_at=before.created_at if before is not None else now,

@@ -21,8 +21,8 @@ from hindsight_langgraph.consolidation.forget_request import read_forget_request
 from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
 from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
-from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.forgetting import forget_that
+from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
 from hindsight_langgraph.plan import Plan, ask
@@ -129,7 +129,8 @@ def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, attemp
     for (group_scope, asks), group in groupby(due, key=lambda p: (p.scope, _asks_to_forget(p.turn))):
         if asks:
             for request in group:
-                reports.append((yield from _obey(request, scope=group_scope, now=now, settings=settings)))
+                report = yield from _obey(request, scope=group_scope, now=now, settings=settings)
+                reports.append(report)
         else:
             reports.append((yield from _write_group(list(group), scope=group_scope, now=now, settings=settings)))
     return reports
@@ -220,7 +221,9 @@ def _record(
     """The steps of the task, and what working memory mirrors of them. Returns whether any is new."""
     steps = steps_of(turns, now=now, limit=settings.config.write.tool_preview_chars)
     if steps and recalled:
-        steps.insert(1, Step(id=f"recall:{steps[0].id}", kind=StepKind.RECALL, at=steps[0].at, content=asked, unit_ids=tuple(recalled)))
+        steps.insert(
+            1, Step(id=f"recall:{steps[0].id}", kind=StepKind.RECALL, at=steps[0].at, content=asked, unit_ids=tuple(recalled))
+        )
     new = yield from record_steps(scope, steps)
     if new:
         yield from write_task(

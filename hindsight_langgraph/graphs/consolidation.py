@@ -26,7 +26,7 @@ from hindsight_langgraph.ports import Clock
 from hindsight_langgraph.records import Scope
 
 R = TypeVar("R")
-TOKEN = "lease"
+HOLDER = "lease"
 """Name in `configurable` of the token of a lease that the caller holds."""
 LONGEST = 100
 """Steps of a run: two for each pass, and four."""
@@ -65,19 +65,19 @@ class Runner(Protocol):
 Step = Callable[[State, str], Plan[dict[str, Any]]]
 
 
-def consolidation_graph(runner: Runner, *, settings: FlowSettings, clock: Clock) -> StateGraph[Any, Any, Any, Any]:
-    """The graph, not yet compiled: begin → structure → (decide → apply, for each pass) → finish.
+def consolidation_graph(runner: Runner, *, settings: FlowSettings, clock: Clock) -> Any:
+    """The `StateGraph`, not yet compiled: begin → structure → (decide → apply, for each pass) → finish.
 
     Input: `{"user_id": "alice", "level": "full"}`; `level` may be left out.
     """
     steps = _Steps(settings, clock)
-    builder: StateGraph[Any, Any, Any, Any] = StateGraph(State)
+    builder: Any = StateGraph(State)  # its methods are partly untyped
     for name, step in (
         ("begin", steps.begin), ("structure", steps.structure), ("decide", steps.decide), ("apply", steps.apply), ("finish", steps.finish),
     ):  # fmt: skip
         builder.add_node(name, _node(step, runner))
     builder.add_edge(START, "begin")
-    builder.add_conditional_edges("begin", lambda state: END if state.get("busy") else "structure", ["structure", END])
+    builder.add_conditional_edges("begin", _may_begin, ["structure", END])
     builder.add_conditional_edges("structure", _next, ["decide", "finish"])
     builder.add_edge("decide", "apply")
     builder.add_conditional_edges("apply", _next, ["decide", "finish"])
@@ -165,7 +165,11 @@ def _node(step: Step, runner: Runner) -> RunnableLambda[Any, dict[str, Any]]:
 
 
 def _token(config: RunnableConfig) -> str:
-    return str(config.get("configurable", {}).get(TOKEN, ""))
+    return str(config.get("configurable", {}).get(HOLDER, ""))
+
+
+def _may_begin(state: Mapping[str, Any]) -> str:
+    return END if state.get("busy") else "structure"
 
 
 def _next(state: Mapping[str, Any]) -> Literal["decide", "finish"]:

@@ -13,7 +13,7 @@ from hindsight_langgraph.consolidation.lease import release, take
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
 from hindsight_langgraph.flows import consolidating
 from hindsight_langgraph.flows.consolidating import Run
-from hindsight_langgraph.graphs.consolidation import LONGEST, TOKEN, consolidation_graph, report_of
+from hindsight_langgraph.graphs.consolidation import HOLDER, LONGEST, consolidation_graph, report_of
 from hindsight_langgraph.plan import Plan, adrive, drive
 from hindsight_langgraph.records import Scope
 
@@ -41,8 +41,11 @@ class Consolidator:
 
     def graph(self, *, checkpointer: bool = True) -> CompiledStateGraph[Any, Any, Any, Any]:
         """The compiled graph; without a checkpointer of its own for a server that brings one."""
-        builder = consolidation_graph(self, settings=self._settings, clock=self._clock)
-        return builder.compile(checkpointer=self._parts.checkpointer() if checkpointer else None, name="consolidation")
+        builder: Any = consolidation_graph(self, settings=self._settings, clock=self._clock)
+        compiled: CompiledStateGraph[Any, Any, Any, Any] = builder.compile(
+            checkpointer=self._parts.checkpointer() if checkpointer else None, name="consolidation"
+        )
+        return compiled
 
     def consolidate(self, scope: Scope, *, level: Level, passes: Sequence[str] | None, everything: bool) -> ConsolidationReport:
         """Consolidate one owner, first finishing a run of it that was killed."""
@@ -50,7 +53,7 @@ class Consolidator:
         if not self.run(self._take(scope, config)):
             return self._busy(scope, level)
         try:
-            graph = self.graph()
+            graph: Any = self.graph()
             before = graph.get_state(config)
             if before.next:
                 done = self._report(graph.invoke(None, config, durability="sync"), scope, level)
@@ -61,7 +64,7 @@ class Consolidator:
             done = self._report(graph.invoke(state, config, durability="sync"), scope, level)
             self._parts.checkpointer().delete_thread(thread_of(scope))
         finally:
-            self.run(release(scope, config["configurable"][TOKEN]))
+            self.run(release(scope, _holder(config)))
         return done
 
     async def aconsolidate(
@@ -72,7 +75,7 @@ class Consolidator:
         if not await self.arun(self._take(scope, config)):
             return self._busy(scope, level)
         try:
-            graph = self.graph()
+            graph: Any = self.graph()
             before = await graph.aget_state(config)
             if before.next:
                 done = self._report(await graph.ainvoke(None, config, durability="sync"), scope, level)
@@ -83,7 +86,7 @@ class Consolidator:
             done = self._report(await graph.ainvoke(state, config, durability="sync"), scope, level)
             await self._parts.checkpointer().adelete_thread(thread_of(scope))
         finally:
-            await self.arun(release(scope, config["configurable"][TOKEN]))
+            await self.arun(release(scope, _holder(config)))
         return done
 
     def _input(self, scope: Scope, *, level: Level, passes: Sequence[str] | None, everything: bool) -> Plan[dict[str, Any]]:
@@ -93,7 +96,7 @@ class Consolidator:
         return {"run": run.model_dump_json()}
 
     def _take(self, scope: Scope, config: RunnableConfig) -> Plan[bool]:
-        token = str(config.get("configurable", {})[TOKEN])
+        token = _holder(config)
         return take(scope, token, now=self._clock.now(), lease_s=self._settings.config.consolidation.lease_s)
 
     def _busy(self, scope: Scope, level: Level) -> ConsolidationReport:
@@ -104,7 +107,11 @@ class Consolidator:
 
     @staticmethod
     def _config(scope: Scope) -> RunnableConfig:
-        return {"configurable": {"thread_id": thread_of(scope), TOKEN: uuid4().hex}, "recursion_limit": LONGEST}
+        return {"configurable": {"thread_id": thread_of(scope), HOLDER: uuid4().hex}, "recursion_limit": LONGEST}
+
+
+def _holder(config: RunnableConfig) -> str:
+    return str(config.get("configurable", {})[HOLDER])
 
 
 def thread_of(scope: Scope) -> str:

@@ -53,7 +53,9 @@ def query_of(turns: list[Turn], *, lost: bool = False) -> Query | None:
     return Query(text=asked.text) if lost or last is asked else None
 
 
-def recollect(memory: HindsightMemory, messages: list[Any], recollection: Recollection | None, *, scope: Scope) -> Recollection | None:
+def recollect(
+    memory: HindsightMemory, messages: list[Any], recollection: Recollection | None, *, scope: Scope
+) -> Recollection | None:
     """What was recalled for these messages, recalled anew where it is not at hand: a resumed node starts without it.
 
     None when the messages ask nothing.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.encoding.entities import AliasTable
@@ -15,6 +16,7 @@ from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.filter import Kept, sift
+from hindsight_langgraph.recall.query_adapter import QueryAdapter
 from hindsight_langgraph.recall.ranker import Ranker, shipped_ranker
 from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
@@ -40,17 +42,21 @@ class RecallTools:
     """Classifies queries by region; None leaves it to the rules."""
     cosine_floor: float = 0.0
     """Cosine of two unrelated texts in the embedding space; far from 0 for some models (0.7 for e5)."""
+    adapter: QueryAdapter | None = None
+    """Turns the query's vector towards what helped before; None searches by the embedding as it is."""
     embeds: bool = True
     """False when no embedding model is to be asked; then words alone find."""
     forgotten: frozenset[str] = frozenset()
     """Ids of units or turns that were forgotten on request."""
 
 
-def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens) -> RecallTools:
-    """The tools that ship for an embedding space; where none do, the rules decide."""
+def tools_for(
+    space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens, directory: Path | None = None
+) -> RecallTools:
+    """The tools for an embedding space: the user's own route head from `directory`, what ships, or the rules where nothing does."""
     return RecallTools(
         counter=counter,
-        head=route_head.shipped_head(space.model),
+        head=route_head.shipped_head(space.model, directory=directory),
         abstention=abstain.shipped_head(space.model),
         ranker=shipped_ranker(),
         cosine_floor=COSINE_FLOORS.get(space.model, 0.0),
@@ -91,7 +97,8 @@ def recall_units(
         )
     vector, degraded = yield from _embedded(read.text, tools)
     way = route(read, words=query.text or read.text, vector=vector, head=tools.head, asked=query.regions)
-    found, more = yield from _found(read, way, vector, scope=scope, config=config, as_of=as_of)
+    searched = tools.adapter.apply(vector) if tools.adapter is not None and vector is not None else vector
+    found, more = yield from _found(read, way, searched, scope=scope, config=config, as_of=as_of)
     turns = channels.session_candidates(session, read, scope=scope, now=as_of or now, config=config)
     ranked = score.score(
         channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor

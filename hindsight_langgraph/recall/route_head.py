@@ -99,8 +99,15 @@ def read_head(path: Path) -> LinearRouteHead:
     return head
 
 
-def shipped_head(model: str) -> LinearRouteHead | None:
-    """The head that ships for an embedding model, or None when there is none and the rules decide."""
-    place = resources.files("hindsight_langgraph") / "data" / f"route_head.{model}.npz"
+def head_name(model: str) -> str:
+    """The file name of the head of an embedding model."""
+    return f"route_head.{re.sub(r'[^A-Za-z0-9.-]+', '-', model)}.npz"
+
+
+def shipped_head(model: str, *, directory: Path | None = None) -> LinearRouteHead | None:
+    """The user's own head for an embedding model, else the one that ships, else None: then the rules decide."""
+    if directory is not None and (directory / head_name(model)).is_file():
+        return read_head(directory / head_name(model))
+    place = resources.files("hindsight_langgraph") / "data" / head_name(model)
     with resources.as_file(place) as path:
         return read_head(path) if path.exists() else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -13,10 +13,18 @@ from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.channels import RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.recollection import Cues, Route
-from hindsight_langgraph.recall.terms import NEARBY_S, ROLE_WEIGHT, Terms, conversation_fit, describe, importance_now, neighbour_fit
+from hindsight_langgraph.recall.terms import (
+    NEARBY_S,
+    ROLE_WEIGHT,
+    Terms,
+    conversation_fit,
+    describe,
+    importance_now,
+    neighbour_fit,
+)
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Tier
 
-RAW: Final = MappingProxyType(
+CHAT: Final = MappingProxyType(
     {
         "dense": 0.59,
         "text": 0.03,
@@ -35,8 +43,26 @@ RAW: Final = MappingProxyType(
         "chain": 0.1,
     }
 )
-"""Weights of the preset `fused` for turns kept whole: they lean on the turns around them, and a turn that says much, with figures in it,
+"""Weights of the preset `fused` for short turns kept whole: they lean on the turns around them, and a turn that says much, with figures in it,
 answers more often than a short one or a question. The first ten were fitted on LoCoMo conversations 0 to 4 by a listwise logistic loss."""
+LONG: Final = MappingProxyType(
+    CHAT
+    | {
+        "dense": 0.60,
+        "text": 0.30,
+        "context": 0.10,
+        "nearby": 0.0,
+        "conversation": 0.0,
+        "length": 0.0,
+        "digits": 0.0,
+        "asks": 0.0,
+    }
+)
+"""The same for long turns: they speak for themselves. The two are blended by how long the candidates are."""
+CHAT_CHARS, LONG_CHARS = 150, 250
+"""Mean length of turns up to which they are chat, and from which they are long."""
+OUTLIER_CHARS: Final = 600
+"""A pasted file counts as this long at the most."""
 STRUCTURED: Final = MappingProxyType(
     {
         "dense": 0.58,
@@ -110,9 +136,11 @@ def score(
 
 
 def _fused(candidates: Sequence[Candidate], terms: list[Terms]) -> list[float]:
-    dense = any("dense" in candidate.channels for candidate in candidates)
-    raw, structured = (RAW, STRUCTURED) if dense else (RAW | WITHOUT_DENSE, STRUCTURED | WITHOUT_DENSE)
-    base = [sum(raw[name] * told[name] for name in RANKED) for told in terms]
+    turns: Mapping[str, float] = _turn_weights(candidates)
+    structured: Mapping[str, float] = STRUCTURED
+    if not any("dense" in candidate.channels for candidate in candidates):
+        turns, structured = {**turns, **WITHOUT_DENSE}, {**STRUCTURED, **WITHOUT_DENSE}
+    base = [sum(turns[name] * told[name] for name in RANKED) for told in terms]
     around = {
         "neighbour": neighbour_fit(candidates, base),
         "nearby": neighbour_fit(candidates, base, within_s=NEARBY_S),
@@ -122,9 +150,17 @@ def _fused(candidates: Sequence[Candidate], terms: list[Terms]) -> list[float]:
         for told, value in zip(terms, values, strict=True):
             told[name] = value
     return [
-        SCALE * sum(share * told[name] for name, share in (raw if candidate.unit.raw else structured).items())
+        SCALE * sum(share * told[name] for name, share in (turns if candidate.unit.raw else structured).items())
         for candidate, told in zip(candidates, terms, strict=True)
     ]
+
+
+def _turn_weights(candidates: Sequence[Candidate]) -> Mapping[str, float]:
+    """The weights of whole turns, between those of chat and of long turns."""
+    lengths = [min(len(c.unit.content), OUTLIER_CHARS) for c in candidates if c.unit.raw]
+    mean = sum(lengths) / len(lengths) if lengths else 0.0
+    share = min(1.0, max(0.0, (mean - CHAT_CHARS) / (LONG_CHARS - CHAT_CHARS)))
+    return {name: (1 - share) * CHAT[name] + share * LONG[name] for name in CHAT}
 
 
 def _balanced(terms: Terms, unit: MemoryUnit, now: datetime) -> float:

@@ -34,7 +34,7 @@ class TreeEnsemble:
         return np.asarray(self._walk(rows).sum(axis=1), dtype=np.float32)
 
     def _walk(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        trees = np.arange(self.feature.shape[0])
+        trees: NDArray[np.intp] = np.arange(self.feature.shape[0], dtype=np.intp)
         node = np.zeros((len(rows), len(trees)), dtype=np.int16)
         for _ in range(self.depth):
             feature = self.feature[trees, node]

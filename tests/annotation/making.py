@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,27 +14,36 @@ from hindsight_langgraph.annotation.verdict import Case, Given, Judgement
 from hindsight_langgraph.records import Kind, MemoryUnit, Region
 from tests.clock import NOON
 
-Words = tuple[StepKind, str] | tuple[str, dict[str, Any], str] | tuple[str, dict[str, Any], str, str]
+
+@dataclass(frozen=True, kw_only=True)
+class Words:
+    """One step, told."""
+
+    kind: StepKind
+    content: str
+    tool: str | None = None
+    arguments: str = ""
+    error: bool = False
 
 
 def plan(text: str) -> Words:
-    return StepKind.PLAN, text
+    return Words(kind=StepKind.PLAN, content=text)
 
 
 def says(text: str) -> Words:
-    return StepKind.MESSAGE, text
+    return Words(kind=StepKind.MESSAGE, content=text)
 
 
 def user(text: str) -> Words:
-    return StepKind.GOAL, text
+    return Words(kind=StepKind.GOAL, content=text)
 
 
 def call(tool: str, result: str, **arguments: Any) -> Words:
-    return tool, arguments, result
+    return Words(kind=StepKind.TOOL, content=result, tool=tool, arguments=json.dumps(arguments, ensure_ascii=False))
 
 
 def fails(tool: str, error: str, **arguments: Any) -> Words:
-    return tool, arguments, error, "error"
+    return replace(call(tool, error, **arguments), error=True)
 
 
 def steps_of(*told: Words) -> tuple[Step, ...]:
@@ -43,16 +53,14 @@ def steps_of(*told: Words) -> tuple[Step, ...]:
 
 def _step(number: int, words: Words) -> Step:
     at = NOON + timedelta(seconds=number)
-    if isinstance(words[0], StepKind):
-        return Step(id=str(number), kind=words[0], at=at, content=str(words[1]))
-    tool, arguments, content = words[0], words[1], str(words[2])
     return Step(
-        id=str(number), kind=StepKind.TOOL, at=at, content=content, tool=tool, arguments=json.dumps(arguments, ensure_ascii=False),
-        error=len(words) == 4,
+        id=str(number), kind=words.kind, at=at, content=words.content, tool=words.tool, arguments=words.arguments, error=words.error,
     )  # fmt: skip
 
 
-def case(goal: str, *told: Words, memories: tuple[str, ...] = (), success: bool | None = True, feedback: str = "", error: str = "") -> Case:
+def case(
+    goal: str, *told: Words, memories: tuple[str, ...] = (), success: bool | None = True, feedback: str = "", error: str = ""
+) -> Case:
     """A finished task; its memories have the ids m1, m2, …"""
     return Case(
         goal=goal,

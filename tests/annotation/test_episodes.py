@@ -18,7 +18,12 @@ ROUTINE = case("Book a room.", call("rooms.book", "booked", room="Elm"), says("B
 FAILED = case(
     "Deploy build 12.", call("deploy", "done", host="old-1"), says("Deployed."), success=False, feedback="old-1 is gone, use new-2!", error="Wrong host",
 )  # fmt: skip
-MENDED = case("Upload the backup.", fails("put", "too large", file="b.tar"), plan("Send it in parts."), call("put_parts", "ok", file="b.tar"))
+MENDED = case(
+    "Upload the backup.",
+    fails("put", "too large", file="b.tar"),
+    plan("Send it in parts."),
+    call("put_parts", "ok", file="b.tar"),
+)
 
 
 def told(task: Case) -> MemoryUnit:
@@ -81,5 +86,7 @@ def test_an_episode_holds_the_chain_of_events_in_order():
 
 @pytest.mark.parametrize("length", [0, 5_000])
 def test_odd_lengths_of_text_make_an_episode_of_bounded_size(length: int):
-    task = case("x" * (length or 1), call("t", "y" * length, a="z" * length), says("w" * length), success=False, feedback="v" * length)
+    task = case(
+        "x" * (length or 1), call("t", "y" * length, a="z" * length), says("w" * length), success=False, feedback="v" * length
+    )
     assert len(told(task).content) < 3_000

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hindsight_langgraph.annotation.feedback import (
-    IGNORED_BEFORE_NOISE, LEAST, LEAST_CONFIDENCE, STEP, Event, apply_event, event_of, missed_event, take_back,
+    IGNORED_BEFORE_NOISE,
+    LEAST,
+    LEAST_CONFIDENCE,
+    STEP,
+    Event,
+    apply_event,
+    event_of,
+    missed_event,
+    take_back,
 )  # fmt: skip
 from hindsight_langgraph.annotation.verdict import Effect, Judgement, Use
 from hindsight_langgraph.records import CausalRole, MemoryUnit
@@ -18,7 +26,9 @@ shares = st.floats(0, 1, allow_nan=False)
 
 
 def judgement(role: CausalRole, effect: Effect, importance: float = 0.8, *, used: bool = True) -> Judgement:
-    return Judgement(ref="memory:m", role=role, effect=effect, importance=importance, reason="so", use=Use(used=used, reason="so"))
+    return Judgement(
+        ref="memory:m", role=role, effect=effect, importance=importance, reason="so", use=Use(used=used, reason="so")
+    )
 
 
 HELPED = judgement(CausalRole.DIRECT_CAUSE, Effect.POSITIVE)
@@ -39,7 +49,7 @@ def moved(start: MemoryUnit, *judgements: Judgement, success: bool = True) -> tu
     used=st.booleans(), success=st.booleans(),
 )  # fmt: skip
 def test_one_outcome_moves_a_unit_within_bounds_and_can_be_taken_back(
-    importance: float, confidence: float, weight: float, role: CausalRole, effect: Effect, used: bool, success: bool
+    *, importance: float, confidence: float, weight: float, role: CausalRole, effect: Effect, used: bool, success: bool
 ):
     before = unit("m", "x", importance=importance, confidence=max(LEAST_CONFIDENCE, confidence))
     event = event_of(before, judgement(role, effect, weight, used=used), success=success, past=[], case="c", outcome="o", at=NOON)
@@ -72,7 +82,9 @@ def test_one_task_makes_no_unit_noise_and_several_in_a_row_do():
 
 def test_what_misleads_falls_as_low_as_it_goes_and_can_come_back():
     fallen, _ = moved(unit("m", "x", importance=0.9), *[MISLED] * 8, success=False)
-    assert (fallen.importance, fallen.confidence, fallen.role) == (pytest.approx(LEAST), pytest.approx(LEAST_CONFIDENCE), CausalRole.CONTEXT)
+    assert fallen.importance == pytest.approx(LEAST)
+    assert fallen.confidence == pytest.approx(LEAST_CONFIDENCE)
+    assert fallen.role is CausalRole.CONTEXT
     assert moved(fallen, *[HELPED] * 8)[0].importance > 0.6
 
 
@@ -88,7 +100,8 @@ def test_right_advice_that_was_not_heeded_weighs_more_next_time():
 def test_a_missed_memory_is_raised_and_is_noise_no_longer():
     before = unit("m", "x", importance=0.3, role=CausalRole.NOISE)
     after = apply_event(missed_event(before, reason="it held the answer", case="c", outcome="o", at=NOON), before)
-    assert (after.role, after.importance) == (CausalRole.DIRECT_CAUSE, pytest.approx(0.5))
+    assert after.role is CausalRole.DIRECT_CAUSE
+    assert after.importance == pytest.approx(0.5)
 
 
 def test_taking_back_keeps_what_others_changed_since():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -31,7 +31,8 @@ def vote(*entries: tuple[str, str, str, Any]) -> str:
 
 def decided(answers: Sequence[str | Answer | Exception], *judgements: Judgement) -> tuple[list[Judgement], ScriptedChat]:
     chat = ScriptedChat(answers)
-    return drive(judge_unsure(TASK, judgements), chat.complete), chat
+    answer: Callable[[Any], Any] = chat.complete
+    return drive(judge_unsure(TASK, judgements), answer), chat
 
 
 CAUSE = vote(("step:1", "direct_cause", "positive", 0.9))

@@ -18,7 +18,10 @@ EXPORT = case(
 
 
 def test_a_memory_that_held_what_the_task_learnt_too_late_was_missed():
-    held, other = unit("a", "The bookkeeper needs semicolons and decimal commas."), unit("b", "The slips are printed on blue paper.")
+    held, other = (
+        unit("a", "The bookkeeper needs semicolons and decimal commas."),
+        unit("b", "The slips are printed on blue paper."),
+    )
     assert [found.id for found, _ in missed_units(EXPORT, [held, other])] == ["a"]
     assert "semicolons" in searched_by(EXPORT)
 
@@ -34,11 +37,20 @@ def test_a_task_that_learnt_nothing_missed_nothing():
 
 def report(case_name: str, **roles: tuple[CausalRole, Effect]) -> AnnotationReport:
     judgements = tuple(
-        Judgement(ref=f"memory:{name}", role=role, effect=effect, importance=0.5, reason="so", use=Use(used=effect is not Effect.NONE, reason=""))
+        Judgement(
+            ref=f"memory:{name}",
+            role=role,
+            effect=effect,
+            importance=0.5,
+            reason="so",
+            use=Use(used=effect is not Effect.NONE, reason=""),
+        )
         for name, (role, effect) in roles.items()
     )
     outcome = Outcome(at=NOON, success=True)
-    return AnnotationReport(case=case_name, session_id="s", task="t", at=NOON, goal="How?", query="How?", outcome=outcome, judgements=judgements)
+    return AnnotationReport(
+        case=case_name, session_id="s", task="t", at=NOON, goal="How?", query="How?", outcome=outcome, judgements=judgements
+    )
 
 
 HELPED = (CausalRole.DIRECT_CAUSE, Effect.POSITIVE)

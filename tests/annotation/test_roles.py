@@ -16,7 +16,9 @@ EFFECTS = {"+": Effect.POSITIVE, "-": Effect.NEGATIVE, "0": Effect.NONE}
 
 def labels_of(name: str) -> dict[str, tuple[CausalRole, Effect]]:
     _, steps, memories = TASKS[name]
-    marks = {str(i): mark for i, mark in enumerate(steps.split(), 1)} | {f"m{i}": mark for i, mark in enumerate(memories.split(), 1)}
+    marks = {str(i): mark for i, mark in enumerate(steps.split(), 1)} | {
+        f"m{i}": mark for i, mark in enumerate(memories.split(), 1)
+    }
     return {ref: (ROLES[mark[0]], EFFECTS[mark[1]]) for ref, mark in marks.items()}
 
 
@@ -34,7 +36,16 @@ def test_every_step_of_a_task_is_judged_as_labelled(name: str):
 
 
 def test_a_correction_turns_what_came_before_into_a_detour():
-    found = judged(case("统计总额", call("sql", "128", q="a"), says("128"), user("不对，单位是分"), call("sql", "1.28", q="a/100"), says("1.28")))
+    found = judged(
+        case(
+            "统计总额",
+            call("sql", "128", q="a"),
+            says("128"),
+            user("不对，单位是分"),
+            call("sql", "1.28", q="a/100"),
+            says("1.28"),
+        )
+    )
     assert (found["3"].role, found["4"].role) == (CausalRole.DIRECT_CAUSE, CausalRole.DIRECT_CAUSE)
     assert [found[ref].effect for ref in ("1", "2")] == [Effect.NEGATIVE, Effect.NEGATIVE]
     assert found["3"].importance > found["4"].importance > found["5"].importance
@@ -42,7 +53,11 @@ def test_a_correction_turns_what_came_before_into_a_detour():
 
 def test_a_failure_that_passes_by_itself_weighs_little():
     passing = judged(case("Fetch it.", fails("http.get", "timed out", url="u"), call("http.get", "200", url="u")))
-    thought = judged(case("Fetch it.", fails("http.get", "401", url="u"), plan("It needs a token."), call("http.get", "200", url="u", token="t")))
+    thought = judged(
+        case(
+            "Fetch it.", fails("http.get", "401", url="u"), plan("It needs a token."), call("http.get", "200", url="u", token="t")
+        )
+    )
     assert passing["1"].importance < thought["1"].importance
     assert passing["2"].importance < thought["3"].importance
 

@@ -30,7 +30,9 @@ def test_a_correction_is_read(text: str):
     assert signal_of(text) is Signal.CORRECT
 
 
-@pytest.mark.parametrize("text", ["Could you make the letters bigger?", "Use the blue one instead, please.", "换成绿色吧", "标题再短一点"])
+@pytest.mark.parametrize(
+    "text", ["Could you make the letters bigger?", "Use the blue one instead, please.", "换成绿色吧", "标题再短一点"]
+)
 def test_a_wish_for_otherwise_is_no_correction(text: str):
     assert signal_of(text) is Signal.CHANGE
 

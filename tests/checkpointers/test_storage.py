@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import random
 import string
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES
 from hindsight_langgraph.checkpoint_ops import ReadThread, ThreadContent
@@ -222,12 +224,35 @@ def test_messages_that_were_read_from_memory_are_those_that_are_read_from_the_st
         ]
 
 
+def test_what_was_put_or_read_is_not_kept_in_memory(saver: HindsightSaver) -> None:
+    put(saver, {"messages": [HumanMessage(f"m{n}", id=str(n)) for n in range(20)]})
+    messages = [*read(saver).checkpoint["channel_values"]["messages"], HumanMessage("more", id="x")]
+    put(saver, {"messages": messages}, version=2)
+    held = [weakref.ref(message) for message in messages]
+    del messages
+    gc.collect()
+    assert [one for one in held if one() is not None] == []
+
+
 plain = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False) | st.text() | st.binary(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
     max_leaves=8,
 )
 items = st.text(max_size=5) | st.dictionaries(st.text(max_size=5), plain, max_size=3) | st.binary(max_size=5)
+
+
+texts = st.text(max_size=8)
+ids = st.none() | texts
+metadata = st.dictionaries(st.text(max_size=3), st.booleans() | st.integers(0, 2) | st.sampled_from([0.0, 1.0]), max_size=2)
+said = st.one_of(
+    st.builds(HumanMessage, texts, id=ids, name=ids),
+    st.builds(AIMessage, texts, id=ids, response_metadata=metadata, tool_calls=st.just([])),
+    st.builds(ToolMessage, texts, tool_call_id=texts, status=st.sampled_from(["success", "error"]), id=ids),
+    st.builds(HumanMessage, texts, custom=texts),
+    st.dictionaries(texts, metadata, max_size=2),
+    texts,
+)
 
 
 @pytest.fixture(scope="module")
@@ -268,3 +293,43 @@ def test_any_history_of_a_list_reads_back_exactly(file: str, versions: list[tupl
         for checkpoint_id in keep:
             kept = read(saver, config(checkpoint_id=checkpoint_id)).checkpoint["channel_values"]
             assert repr(kept) == repr(expected[checkpoint_id])
+
+
+def exactly(messages: list[Any]) -> list[Any]:
+    """All that can be told of messages; 1, 1.0 and True are not the same."""
+    return [
+        (type(one), repr(one.__dict__), repr(one.__pydantic_extra__), one.model_fields_set)
+        if isinstance(one, BaseMessage)
+        else repr(one)
+        for one in messages
+    ]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    turns=st.lists(
+        st.tuples(st.lists(said, max_size=6), st.lists(st.tuples(st.integers(0, 99), texts, metadata), max_size=2)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_any_history_of_messages_that_are_changed_in_place_reads_as_the_store_has_it(file: str, turns: list[Any]) -> None:
+    """Each turn reads the messages, changes some of them in place and adds others; a saver that knows nothing reads the same."""
+    with HindsightSaver.from_url(file) as saver:
+        saver.delete_thread("t")
+        current: list[Any] = [HumanMessage(f"m{n}", id=str(n)) for n in range(12)]
+        at = put(saver, {"messages": current})
+        for version, (new, changes) in enumerate(turns, 2):
+            current = read(saver).checkpoint["channel_values"]["messages"]
+            for place, text, more in changes:
+                changed = current[place % len(current)]
+                if isinstance(changed, BaseMessage):
+                    changed.name = text
+                    changed.response_metadata.update(more)
+            current = [*current, *new]
+            at = put(saver, {"messages": current}, at=at, version=version)
+            with HindsightSaver.from_url(file) as fresh:
+                stored = exactly(read(fresh).checkpoint["channel_values"]["messages"])
+            assert exactly(read(saver).checkpoint["channel_values"]["messages"]) == stored
+            assert exactly(read(saver).checkpoint["channel_values"]["messages"]) == stored
+            assert read(saver).checkpoint["channel_values"]["messages"] == current

@@ -14,7 +14,7 @@ config = HindsightConfig.from_env()
 app = celery_app(config)
 
 
-@task_success.connect
+@task_success.connect  # type: ignore[untyped-decorator]  # celery ships no types
 def tell(sender: Any = None, result: Any = None, **_: Any) -> None:
     if sender is not None and sender.name == CONSOLIDATE:
         with redis.Redis.from_url(str(config.redis_url)) as client:

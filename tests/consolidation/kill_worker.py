@@ -10,21 +10,22 @@ import json
 import os
 import signal
 import sys
-import time
 import traceback
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from hindsight_langgraph import keys
+from hindsight_langgraph.checkpoint_ops import PutCheckpoint
 from hindsight_langgraph.config import ConsolidationConfig
 from hindsight_langgraph.memory import HindsightMemory
-from hindsight_langgraph.ops import DeleteUnits, PutUnits, ReviseUnits
+from hindsight_langgraph.ops import DeleteKeys, DeleteUnits, PutUnits, ReviseUnits
+from hindsight_langgraph.records import Scope
 from tests.clock import FakeClock
 from tests.consolidation.scene import busy_life, content_of, later, store
 from tests.memory.opening import open_memory
-
-LEASE_S = 0.2
 
 
 def main(directory: Path, redis_url: str | None) -> None:
@@ -35,11 +36,10 @@ def main(directory: Path, redis_url: str | None) -> None:
     while True:
         place = directory / str(point)
         _copy(directory / "start", place, server)
-        code = _in_child(lambda: _consolidate(place, server.options(place.name), die_after=point))
+        code = _in_child(partial(_consolidate, place, server.options(place.name), die_after=point))
         if code == 0 and point:
             return
-        time.sleep(LEASE_S)
-        _in_child(lambda: _finish(place, server.options(place.name), point))
+        _in_child(partial(_finish, place, server.options(place.name), point))
         point += 1
 
 
@@ -58,7 +58,7 @@ def _copy(source: Path, target: Path, server: _Server) -> None:
 
 
 def _open(place: Path, options: dict[str, Any], *, minutes: float) -> HindsightMemory:
-    consolidation = ConsolidationConfig(lease_s=LEASE_S, in_process=False, pattern_size=3)
+    consolidation = ConsolidationConfig(in_process=False)
     return open_memory(
         place, clock=FakeClock(later(20) + timedelta(minutes=minutes)), consolidation=consolidation, timeout_s=20.0, **options
     )
@@ -99,9 +99,12 @@ def _die_after(writes: int, memory: HindsightMemory) -> None:
 def _finish(place: Path, options: dict[str, Any], point: int) -> None:
     with _open(place, options, minutes=10) as memory:
         if point:
-            memory.consolidate(scope="u1")
+            scope = Scope(user_id="u1")
+            memory._runtime.answer(DeleteKeys(owner=scope.owner, keys=(keys.consolidating(scope),)))  # the dead run's lease ends
+            memory.consolidate(scope=scope)
         threads = len(list(memory.checkpointer().list(None)))
-        print(json.dumps({"point": point, "threads": threads, "units": content_of(memory)}), flush=True)
+        sys.stdout.write(json.dumps({"point": point, "threads": threads, "units": content_of(memory)}) + "\n")
+        sys.stdout.flush()
 
 
 def _in_child(work: Callable[[], None]) -> int:

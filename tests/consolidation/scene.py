@@ -16,7 +16,9 @@ from tests.clock import NOON
 _ids = count()
 
 
-def unit(content: str, *, user: str = "u1", day: float = 0, kind: Kind = Kind.FACT, triple: tuple[str, ...] = (), **more: Any) -> MemoryUnit:
+def unit(
+    content: str, *, user: str = "u1", day: float = 0, kind: Kind = Kind.FACT, triple: tuple[str, ...] = (), **more: Any
+) -> MemoryUnit:
     """A unit said so many days after `NOON`; `triple` is (subject, attribute, value), with "not" as a fourth part."""
     said = NOON + timedelta(days=day)
     name = id_of(more.pop("id", None) or f"unit {next(_ids)}")
@@ -40,7 +42,9 @@ def store(memory: HindsightMemory, *units: MemoryUnit) -> None:
     runtime.answer(
         PutUnits(
             units=tuple(
-                IndexedUnit(unit=one, dense=vector, text=document_vector(index_text(one)), context=document_vector(context_text(one)))
+                IndexedUnit(
+                    unit=one, dense=vector, text=document_vector(index_text(one)), context=document_vector(context_text(one))
+                )
                 for one, vector in zip(units, vectors, strict=True)
             )
         )
@@ -50,11 +54,25 @@ def store(memory: HindsightMemory, *units: MemoryUnit) -> None:
 def busy_life() -> list[MemoryUnit]:
     """Something for every pass: repeats, contradictions, a story in four conversations, a pattern, things to forget."""
     story = [
-        unit(f"Ledger migration, part {i}: step {i} is done", id=f"story{i}", day=i, kind=Kind.TASK_STATE, entities=("ledger",), session_id=f"s{i}")
+        unit(
+            f"Ledger migration, part {i}: step {i} is done",
+            id=f"story{i}",
+            day=i,
+            kind=Kind.TASK_STATE,
+            entities=("ledger",),
+            session_id=f"s{i}",
+        )
         for i in range(4)
     ]
     pattern = [
-        unit(f"Deploy {i} hit the disk limit", id=f"pattern{i}", day=i, kind=Kind.TASK_STATE, session_id=f"p{i}", triple=("deploy", "hits", "disk limit"))
+        unit(
+            f"Deploy {i} hit the disk limit",
+            id=f"pattern{i}",
+            day=i,
+            kind=Kind.TASK_STATE,
+            session_id=f"p{i}",
+            triple=("deploy", "hits", "disk limit"),
+        )
         for i in range(3)
     ]
     return [

@@ -11,8 +11,8 @@ from hindsight_langgraph.records import Kind, MemoryUnit
 from tests.consolidation.scene import later, unit
 
 
-def said(*triples: tuple[str, ...], **more: object) -> list[MemoryUnit]:
-    return [unit(" ".join(triple), day=day, triple=triple, **more) for day, triple in enumerate(triples)]
+def said(*triples: tuple[str, ...]) -> list[MemoryUnit]:
+    return [unit(" ".join(triple), day=day, triple=triple) for day, triple in enumerate(triples)]
 
 
 def retired(units: list[MemoryUnit]) -> list[str]:
@@ -70,7 +70,10 @@ def test_the_opposite_of_the_same_value_retires_it_and_only_it():
 
 
 def test_a_value_that_goes_there_and_back_leaves_the_last_one():
-    assert retired(said(("walk", "end", "meadow"), ("walk", "end", "hall"), ("walk", "end", "meadow"))) == ["walk end meadow", "walk end hall"]
+    assert retired(said(("walk", "end", "meadow"), ("walk", "end", "hall"), ("walk", "end", "meadow"))) == [
+        "walk end meadow",
+        "walk end hall",
+    ]
 
 
 def test_intervals_that_do_not_meet_contradict_nothing():

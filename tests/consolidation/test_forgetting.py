@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_an_unimportant_unit_weighs_less_after_a_month_and_only_once():
         {"anchor": TimeAnchor(start=later(3), end=later(4), precision=Precision.DAY)},
     ],
 )
-def test_core_important_decisive_and_coming_units_are_never_forgotten(exempt: dict[str, object]):
+def test_core_important_decisive_and_coming_units_are_never_forgotten(exempt: dict[str, Any]):
     assert forgotten(unit("kept", day=-400, **exempt)) == []
 
 
@@ -115,7 +116,12 @@ def test_forgetting_reaches_twins_cold_copies_and_summaries_which_are_built_anew
 
 
 def test_a_merged_twin_goes_with_the_unit_that_took_it_over(memory: HindsightMemory):
-    store(memory, unit("The safe code is 9911", id="a"), unit("The safe code is 9911", id="b", day=1), unit("The safe is green", id="c", sources=("turn-x",)))
+    store(
+        memory,
+        unit("The safe code is 9911", id="a"),
+        unit("The safe code is 9911", id="b", day=1),
+        unit("The safe is green", id="c", sources=("turn-x",)),
+    )
     assert memory.consolidate(scope="u1").merged == 1
     assert memory.forget([id_of("a")], scope="u1") == 1
     assert contents(memory) == {"The safe is green"}
@@ -143,7 +149,9 @@ def test_a_request_to_forget_is_read_in_both_languages(words: str, topic: tuple[
     assert request.topic == topic
 
 
-@pytest.mark.parametrize("words", ["Don't forget to call Ann", "I forgot my keys", "忘了带伞", "别忘了关灯", "What did I forget?", "Buy milk"])
+@pytest.mark.parametrize(
+    "words", ["Don't forget to call Ann", "I forgot my keys", "忘了带伞", "别忘了关灯", "What did I forget?", "Buy milk"]
+)
 def test_other_talk_of_forgetting_is_no_request(memory: HindsightMemory, words: str):
     assert read_forget_request(words) is None
     with pytest.raises(CallError):

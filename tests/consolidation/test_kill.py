@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ FEWEST_POINTS = 25
 
 
 @pytest.fixture(params=["sqlite", "redis"])
-def memories(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[dict[str, Any]]]:
+def memories(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, Any]]:
     """What the memory holds after a run that nobody killed, then after runs that were killed after each write in turn."""
     server: Server | None = request.getfixturevalue("redis8") if request.param == "redis" else None
     made = subprocess.run(
@@ -28,7 +27,7 @@ def memories(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[di
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
-    yield [json.loads(line) for line in made.stdout.splitlines()]
+    return [json.loads(line) for line in made.stdout.splitlines()]
 
 
 @pytest.mark.slow

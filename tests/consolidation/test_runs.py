@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,14 +127,14 @@ def test_a_run_that_meets_an_outage_goes_on_where_it_stopped(tmp_path: Path):
         long_term = memory._runtime.long_term
         answer, left = long_term.run, [2]
 
-        def failing(op: object) -> object:
+        def failing(op: Any) -> Any:
             if isinstance(op, ReviseUnits):
                 left[0] -= 1
                 if left[0] == 0:
                     raise StoreUnavailable("the disk is gone")
-            return answer(op)  # type: ignore[type-var]
+            return answer(op)
 
-        long_term.run = failing  # type: ignore[assignment, method-assign]
+        long_term.run = failing  # type: ignore[method-assign]
         with pytest.raises(StoreUnavailable):
             memory.consolidate(scope="u1")
         long_term.run = answer  # type: ignore[method-assign]

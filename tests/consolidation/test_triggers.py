@@ -83,7 +83,11 @@ def test_a_run_with_texts_that_no_model_could_read_is_due_again(tmp_path: Path, 
 def test_the_process_consolidates_by_itself(tmp_path: Path, clock: FakeClock):
     ran = threading.Event()
     with open_memory(tmp_path, clock=clock, consolidation=ConsolidationConfig(tick_s=0.02)) as memory:
-        store(memory, unit("I live in Tartu", triple=("user", "lives_in", "Tartu")), unit("I live in Riga", day=1, triple=("user", "lives_in", "Riga")))
+        store(
+            memory,
+            unit("I live in Tartu", triple=("user", "lives_in", "Tartu")),
+            unit("I live in Riga", day=1, triple=("user", "lives_in", "Riga")),
+        )
         memory.touch(scope="u1")
         clock.advance(minutes=6)
         for _ in range(500):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,33 @@ from typer.testing import CliRunner
 from hindsight_langgraph import doctor
 from hindsight_langgraph.cli import app
 from hindsight_langgraph.config import HindsightConfig
+from hindsight_langgraph.encoding.heads import load_heads
+from hindsight_langgraph.memory import HindsightMemory
 from tests.memory.opening import open_memory
 
 runner = CliRunner()
+
+LINES = ("I live in Bergen now.", "haha", "I moved to Oslo yesterday.", "what time is it?", "I prefer short answers.", "ok")
+DIALOGUE = {
+    "id": "d", "lang": "en", "user_id": "u", "probes": [], "duplicates": [],
+    "sessions": [
+        {
+            "session_id": "s", "start": "2025-03-03T09:00:00+00:00",
+            "turns": [
+                {"id": f"t{n}", "role": "user" if n % 2 == 0 else "assistant", "content": LINES[n // 2] if n % 2 == 0 else "I see."}
+                for n in range(12)
+            ],
+        }
+    ],
+    "gold_memories": [
+        {"id": f"m{n}", "turn_ids": [turn], "type": kind, "content": text, "subject": "user", "attribute": about, "value": text,
+         "entities": [], "event_time": None}
+        for n, (turn, kind, about, text) in enumerate(
+            [("t0", "fact", "city", LINES[0]), ("t4", "fact", "city", LINES[2]), ("t8", "preference", "answers", LINES[4])]
+        )
+    ],
+    "supersessions": [{"old": "m0", "new": "m1", "why": "moved"}],
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -32,12 +57,14 @@ def test_show_lists_what_is_remembered_of_a_user_and_nothing_of_another(path: Pa
 def test_health_counts(path: Path):
     result = runner.invoke(app, ["health", "--path", str(path)])
     assert result.exit_code == 0
-    assert "2 units, 0 in cold storage, 0 turns pending" in result.output
+    assert "2 memories, 0 in cold storage, 0 turns pending" in result.output
+    assert "█" in result.output
+    assert "→ never consolidated" in result.output
 
 
 def test_consolidate_says_what_it_would_do(path: Path):
     result = runner.invoke(app, ["consolidate", "--path", str(path), "--dry-run"])
-    assert "compared 2 units, would merge 0" in result.output
+    assert "full pass over user:me would make 0 changes" in result.output
 
 
 def test_chat_answers_from_memory_and_says_that_no_model_is_there(path: Path):
@@ -86,3 +113,22 @@ def test_a_wrong_setting_is_a_message_not_a_traceback():
     assert done.returncode == 1
     assert "HINDSIGHT_TIMEOUT_S" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_refitted_router_is_used_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HINDSIGHT_EMBEDDINGS", "hash")
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"query": "what did the harbour master say on Monday?", "region": "episodic"}\n')
+    done = runner.invoke(app, ["train-router", "--rows", str(rows), "--path", str(tmp_path / "m")])
+    assert done.exit_code == 0, done.output
+    with HindsightMemory.open(tmp_path / "m", embeddings="hash") as memory:
+        assert memory.recall("how do I reset the router?", scope="u").route.by.startswith("head")
+
+
+def test_refitted_heads_are_used_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HINDSIGHT_EMBEDDINGS", "hash")
+    (tmp_path / "dialogues").mkdir()
+    (tmp_path / "dialogues" / "d.json").write_text(json.dumps(DIALOGUE))
+    done = runner.invoke(app, ["train-heads", str(tmp_path), "--path", str(tmp_path / "m")])
+    assert done.exit_code == 0, done.output
+    assert load_heads(None, directory=tmp_path / "m").dialogues == ("d",)

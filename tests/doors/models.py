@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import Runnable
+from pydantic import Field
 
+from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.messages import RECOLLECTION_ID
+from hindsight_langgraph.recall.recollection import Query, Recollection
 
 
 class Scripted(GenericFakeChatModel):
     """Says its lines, whatever it is asked; takes tools."""
 
-    seen: list[list[BaseMessage]] = []
+    seen: list[list[BaseMessage]] = Field(default_factory=list)
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, Any]:
         return self
@@ -40,3 +44,14 @@ def calling(name: str, id: str = "c1", **arguments: Any) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": arguments, "id": id}])
 
 
+def recorded_queries(memory: HindsightMemory, monkeypatch: pytest.MonkeyPatch) -> list[Query]:
+    """What the memory is asked to recall from now on."""
+    asked: list[Query] = []
+    recall = memory.recall
+
+    def recorded(query: Any, **more: Any) -> Recollection:
+        asked.append(query)
+        return recall(query, **more)
+
+    monkeypatch.setattr(memory, "recall", recorded)
+    return asked

@@ -23,6 +23,8 @@ from hindsight_langgraph.injected import stripped
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.messages import RECOLLECTION_ID
 from hindsight_langgraph.nodes import MemoryState
+from tests.clock import FakeClock
+from tests.doors.models import recorded_queries
 from tests.memory.opening import open_memory
 from tests.nodes.agents import run_of
 
@@ -162,14 +164,24 @@ def test_the_drawn_graph_shows_the_memory_nodes(memory: HindsightMemory):
     assert "memory = recall" in drawn.draw_mermaid()
 
 
-def test_recall_fires_once_a_message_and_not_on_every_loop(memory: HindsightMemory):
-    asked: list[str] = []
-    recall = memory.recall
-    memory.recall = lambda query, **more: asked.append(query.text) or recall(query, **more)  # type: ignore[method-assign, assignment, func-returns-value]
+@pytest.mark.parametrize("awaiting", [False, True])
+def test_the_idle_pass_is_made_due_once_the_user_has_spoken(tmp_path: Path, clock: FakeClock, awaiting: bool):
+    with open_memory(tmp_path, clock=clock) as memory:
+        graph = attach_memory(path_map(Seen()), memory).compile()
+        said: Any = {"messages": [HumanMessage(FACT)]}
+        asyncio.run(graph.ainvoke(said, run_of("u1"))) if awaiting else graph.invoke(said, run_of("u1"))
+        memory.settle()
+        assert memory.run_due() == []
+        clock.advance(hours=1)
+        assert len(memory.run_due()) == 1
+
+
+def test_recall_fires_once_a_message_and_not_on_every_loop(memory: HindsightMemory, monkeypatch: pytest.MonkeyPatch):
+    asked = recorded_queries(memory, monkeypatch)
     seen = Seen()
     attach_memory(path_map(seen), memory).compile().invoke({"messages": [HumanMessage(ASKED)]}, run_of("u1"))
     assert len(seen.prompts) == 2
-    assert asked == [ASKED]
+    assert [query.text for query in asked] == [ASKED]
 
 
 def test_after_an_interrupt_in_the_node_itself_the_recollection_is_there_again(memory: HindsightMemory):
@@ -201,7 +213,9 @@ def test_a_send_keeps_its_own_input(memory: HindsightMemory):
     builder = StateGraph(Many)
     builder.add_node("agent", agent)
     builder.add_conditional_edges(
-        START, lambda state: [Send("agent", {"messages": state["messages"], "city": city}) for city in ("Lyon", "Porto")], ["agent"]
+        START,
+        lambda state: [Send("agent", {"messages": state["messages"], "city": city}) for city in ("Lyon", "Porto")],
+        ["agent"],
     )
     graph = attach_memory(builder, memory).compile()
     state = graph.invoke({"messages": [HumanMessage("Weather?")], "city": ""}, run_of("u1"))
@@ -295,7 +309,7 @@ def test_joins_defers_and_policies_are_kept(memory: HindsightMemory):
     builder = StateGraph(MessagesState)
     order: list[str] = []
     for name in ("a", "b", "agent", "end"):
-        builder.add_node(name, lambda state, name=name: order.append(name))  # type: ignore[misc]
+        builder.add_node(name, lambda state, name=name: order.append(name))
     builder.add_edge(START, "a")
     builder.add_edge(START, "b")
     builder.add_edge(["a", "b"], "agent")

@@ -8,11 +8,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware, SummarizationMiddleware
+from langchain.agents.middleware import AgentMiddleware, AgentState, HumanInTheLoopMiddleware, SummarizationMiddleware
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
@@ -26,7 +26,7 @@ from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.messages import RECOLLECTION_ID
 from hindsight_langgraph.middleware import HindsightMiddleware
 from hindsight_langgraph.records import Scope
-from tests.doors.models import Scripted, calling, saying
+from tests.doors.models import Scripted, calling, recorded_queries, saying
 from tests.memory.opening import open_memory
 from tests.nodes.agents import run_of
 
@@ -46,6 +46,10 @@ def timetable(city: str) -> str:
     if city == "Atlantis":
         raise ValueError("no such station")
     return f"{city}: 9:00"
+
+
+class EndedState(AgentState[Any]):
+    outcome: NotRequired[Any]
 
 
 def agent_of(memory: HindsightMemory, model: Scripted, *others: Any, first: bool = True, **more: Any) -> Any:
@@ -104,10 +108,15 @@ def test_a_run_without_a_user_is_an_error(memory: HindsightMemory):
 
 
 def test_tool_calls_and_the_outcome_become_the_tasks_trajectory(memory: HindsightMemory):
-    agent = agent_of(memory, saying(calling("timetable", city="Lyon"), "At 9:00."))
+    ours = HindsightMiddleware(memory, outcome=lambda state: state["messages"][-1].text == "At 9:00.")
+    agent = create_agent(saying(calling("timetable", city="Lyon"), "At 9:00."), [timetable], middleware=[ours])
     agent.invoke(asking("When does a train go to Lyon?"), run_of("u1", "t1"))
     kept = memory.trajectory(scope=Scope(user_id="u1", session_id="t1"))
-    assert [step.kind for step in kept.steps if step.kind is not StepKind.RECALL] == [StepKind.GOAL, StepKind.TOOL, StepKind.MESSAGE]
+    assert [step.kind for step in kept.steps if step.kind is not StepKind.RECALL] == [
+        StepKind.GOAL,
+        StepKind.TOOL,
+        StepKind.MESSAGE,
+    ]
     assert kept.outcome is not None
     assert kept.outcome.success is True
 
@@ -115,18 +124,29 @@ def test_tool_calls_and_the_outcome_become_the_tasks_trajectory(memory: Hindsigh
 @pytest.mark.parametrize("awaiting", [False, True])
 def test_a_tool_that_raises_ends_the_run_and_is_remembered_as_a_failure(memory: HindsightMemory, awaiting: bool):
     agent = agent_of(memory, saying(calling("timetable", city="Atlantis"), "never said"))
+    question = asking("When does a train go to Atlantis?")
     with pytest.raises(ValueError, match="no such station"):
-        if awaiting:
-            asyncio.run(agent.ainvoke(asking("When does a train go to Atlantis?"), run_of("u1", "t1")))
-        else:
-            agent.invoke(asking("When does a train go to Atlantis?"), run_of("u1", "t1"))
+        asyncio.run(agent.ainvoke(question, run_of("u1", "t1"))) if awaiting else agent.invoke(question, run_of("u1", "t1"))
     kept = memory.trajectory(scope=Scope(user_id="u1", session_id="t1"))
     assert [step.content for step in kept.steps if step.error] == ["ValueError: no such station"]
     assert kept.outcome is not None
     assert kept.outcome.success is False
 
 
-def test_an_exchange_without_tools_has_no_outcome(memory: HindsightMemory):
+def test_the_agents_own_state_may_say_how_it_ended(memory: HindsightMemory):
+    class Ending(AgentMiddleware[Any, Any, Any]):
+        state_schema = EndedState
+
+        def after_model(self, state: Any, runtime: Any) -> dict[str, Any]:
+            return {"outcome": {"success": False, "feedback": "wrong train"}}
+
+    agent_of(memory, saying("At 9:00."), Ending()).invoke(asking("When does a train go?"), run_of("u1", "t1"))
+    told = memory.trajectory(scope=Scope(user_id="u1", session_id="t1")).outcome
+    assert told is not None
+    assert (told.success, told.feedback) == (False, "wrong train")
+
+
+def test_an_exchange_of_which_nobody_says_how_it_ended_has_no_outcome(memory: HindsightMemory):
     agent_of(memory, saying("noted")).invoke(asking(FACT), run_of("u1", "t1"))
     assert memory.trajectory(scope=Scope(user_id="u1", session_id="t1")).outcome is None
 
@@ -161,7 +181,7 @@ def test_beside_human_approval_in_either_order_memory_is_there_after_the_resume(
     memory.remember([("user", FACT)], scope="u1")
     model = saying(calling("timetable", city="Lyon"), "a window seat at 9:00")
     agent = agent_of(memory, model, HumanInTheLoopMiddleware(interrupt_on={"timetable": True}), first=first)
-    approve = Command(resume={"decisions": [{"type": "approve"}]})
+    approve: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
 
     async def atalk() -> tuple[Any, Any]:
         return await agent.ainvoke(asking(ASKED), run_of("u1")), await agent.ainvoke(approve, run_of("u1"))
@@ -208,10 +228,8 @@ def test_structured_output_works_beside_it(memory: HindsightMemory):
     assert "window seats" in model.shown[0]
 
 
-def test_a_failed_tool_asks_the_memory_again(memory: HindsightMemory):
-    asked: list[Any] = []
-    recall = memory.recall
-    memory.recall = lambda query, **more: asked.append(query) or recall(query, **more)  # type: ignore[method-assign, assignment, func-returns-value]
+def test_a_failed_tool_asks_the_memory_again(memory: HindsightMemory, monkeypatch: pytest.MonkeyPatch):
+    asked = recorded_queries(memory, monkeypatch)
 
     @tool
     def door(code: int) -> str:
@@ -234,7 +252,12 @@ def test_a_memory_that_is_down_costs_the_memory_and_not_the_answer(tmp_path: Pat
 
 
 def test_the_model_may_have_the_tools_as_well(memory: HindsightMemory):
-    model = saying(calling("memory_write", content="I am allergic to nuts."), "noted", calling("memory_search", id="c2", query="allergic"), "nuts")
+    model = saying(
+        calling("memory_write", content="I am allergic to nuts."),
+        "noted",
+        calling("memory_search", id="c2", query="allergic"),
+        "nuts",
+    )
     agent = create_agent(model, [], middleware=[HindsightMiddleware(memory, tools=True)])
     agent.invoke(asking("Please keep my allergy in mind."), run_of("u1"))
     state = agent.invoke(asking("What am I allergic to?"), run_of("u1", "t2"))

@@ -336,6 +336,18 @@ def test_outside_a_run_a_user_must_be_named(memory: HindsightMemory):
         memory.as_store().get(("n",), "a")
 
 
+def test_an_item_that_is_forgotten_may_be_put_again_and_forgets_no_other(memory: HindsightMemory):
+    store = memory.as_store(scope="u1")
+    store.put(("notes",), "a", {"text": "The locker number is 42."})
+    store.put(("notes",), "b", {"text": "The blue folder is on the shelf."})
+    (unit,) = [unit for unit in memory.units(scope="u1") if "42" in unit.content]
+    assert memory.forget([unit.id], scope="u1") == 1
+    assert [item.key for item in store.search(("notes",))] == ["b"]
+    assert "blue folder" in memory.recall("Where is the blue folder?", scope="u1").text
+    store.put(("notes",), "a", {"text": "The locker number is 42."})
+    assert "42" in memory.recall("What is the locker number?", scope="u1").text
+
+
 def test_erasing_a_user_erases_the_items(memory: HindsightMemory):
     store = memory.as_store(scope="u1")
     store.put(("n",), "a", {"text": "x"})

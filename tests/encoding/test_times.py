@@ -524,9 +524,9 @@ WRITTEN = [
     ("The pump failed last night.", "The pump failed last night (2025-06-10)."),
     ("昨晚停电了，下周二修", "昨晚 (2025-06-10)停电了，下周二 (2025-06-17)修"),
     ("We hire next month.", "We hire next month (2025-07)."),
-    ("Call at half past four", "Call at half past four (2025-06-11 16:30)"),
     ("It was last week", "It was last week (2025-06-02 to 2025-06-08)"),
     ("last year", "last year (2024)"),
+    ("The standup is at half past nine.", "The standup is at half past nine."),
     ("since 10 May 2024, every Monday", "since 10 May 2024, every Monday"),
 ]
 

@@ -21,6 +21,7 @@ from hindsight_langgraph.ops import Complete, FetchUnits, PeekDue
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Scope
 from tests.clock import FakeClock
 from tests.memory.opening import open_memory
+from tests.nodes.agents import build, run_of
 
 SCOPE = Scope(user_id="u1", session_id="t1")
 STALE = "The staging host is stg-1.larkfield.example."
@@ -75,7 +76,9 @@ def test_a_step_is_recorded_with_its_call_its_arguments_and_what_was_recalled(me
 def test_secrets_in_a_calls_arguments_are_never_stored(memory: HindsightMemory):
     secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
     call = {"name": "login", "args": {"key": secret}, "id": "c1"}
-    memory.annotate([HumanMessage("Log in."), AIMessage("", tool_calls=[call]), ToolMessage("ok", tool_call_id="c1")], scope=SCOPE)
+    memory.annotate(
+        [HumanMessage("Log in."), AIMessage("", tool_calls=[call]), ToolMessage("ok", tool_call_id="c1")], scope=SCOPE
+    )
     memory.settle(scope=SCOPE)
     arguments = "".join(step.arguments for step in memory.trajectory(scope=SCOPE).steps)
     assert secret not in arguments
@@ -157,9 +160,9 @@ def test_a_change_can_be_taken_back_by_hand_once(memory: HindsightMemory):
     (event,) = memory.history(before.id, scope=SCOPE)
     assert memory.undo(before.id, event.id, scope=SCOPE)
     after = only(memory, before)
-    assert (after.importance, after.confidence, after.role) == (
-        pytest.approx(before.importance), pytest.approx(before.confidence), before.role,
-    )  # fmt: skip
+    assert after.importance == pytest.approx(before.importance)
+    assert after.confidence == pytest.approx(before.confidence)
+    assert after.role is before.role
     assert not memory.undo(before.id, event.id, scope=SCOPE)
 
 
@@ -273,9 +276,17 @@ def test_judging_never_runs_on_the_thread_that_answers(tmp_path: Path):
             return super().complete(op)
 
     with open_memory(tmp_path, chat_model=Noted([])) as memory:
-        messages = [HumanMessage("Write to them.", id="a"), AIMessage("To whom?", id="b"), HumanMessage("To orchard@x.example", id="c")]
+        messages = [
+            HumanMessage("Write to them.", id="a"),
+            AIMessage("To whom?", id="b"),
+            HumanMessage("To orchard@x.example", id="c"),
+        ]
         call = {"name": "mail.send", "args": {"to": "orchard@x.example"}, "id": "c1"}
-        messages += [AIMessage("Sending.", id="d", tool_calls=[call]), ToolMessage("sent", tool_call_id="c1", id="e"), AIMessage("Sent.", id="f")]  # type: ignore[list-item]  # all are messages
+        messages += [
+            AIMessage("Sending.", id="d", tool_calls=[call]),
+            ToolMessage("sent", tool_call_id="c1", id="e"),
+            AIMessage("Sent.", id="f"),
+        ]
         memory.annotate(messages, scope=SCOPE)
         memory.settle(scope=SCOPE)
         asked_on.clear()
@@ -284,6 +295,38 @@ def test_judging_never_runs_on_the_thread_that_answers(tmp_path: Path):
         assert memory.annotations(scope=SCOPE)[0].asked > 0
         assert asked_on
         assert threading.main_thread().name not in asked_on
+
+
+def test_erasing_a_user_waits_for_what_is_judged_and_nothing_of_it_comes_back(memory: HindsightMemory):
+    memory.remember([("user", STALE)], scope=SCOPE)
+    unit = work(memory)
+    memory.outcome(scope=SCOPE, success=False, feedback=CORRECTED)
+    memory.erase(scope=SCOPE)
+    memory.settle(scope=SCOPE)
+    assert memory.units(scope=SCOPE) == []
+    assert memory.annotations(scope=SCOPE) == []
+    assert memory.history(unit.id, scope=SCOPE) == []
+
+
+def test_a_node_of_the_graph_may_say_how_the_task_ended(memory: HindsightMemory):
+    def agent(state: Any) -> dict[str, Any]:
+        return {"messages": [AIMessage("done")], "outcome": {"success": False, "feedback": "too late"}}
+
+    build(memory, agent).invoke({"messages": [HumanMessage("Post the letter.")]}, run_of("u1", "t1"))
+    memory.settle(scope=SCOPE)
+    outcome = memory.trajectory(scope=SCOPE).outcome
+    assert outcome is not None
+    assert (outcome.success, outcome.feedback) == (False, "too late")
+
+
+@pytest.mark.parametrize("own", ["approved", 3, {"colour": "red"}, None])
+def test_what_a_graph_keeps_under_outcome_for_itself_is_left_alone(memory: HindsightMemory, own: Any):
+    def agent(state: Any) -> dict[str, Any]:
+        return {"messages": [AIMessage("done")], "outcome": own}
+
+    build(memory, agent).invoke({"messages": [HumanMessage("Post the letter.")]}, run_of("u1", "t1"))
+    memory.settle(scope=SCOPE)
+    assert memory.trajectory(scope=SCOPE).outcome is None
 
 
 def test_a_listener_is_told_of_each_report(memory: HindsightMemory):

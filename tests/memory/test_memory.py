@@ -15,7 +15,7 @@ from langchain_core.messages import HumanMessage
 
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.encoding.report import WriteReport
-from hindsight_langgraph.errors import ConfigError, StoreClosed, StoreLocked
+from hindsight_langgraph.errors import ConfigError, StoreClosed
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.models.scripted import ScriptedChat
 from hindsight_langgraph.ops import Answer
@@ -141,7 +141,7 @@ def test_any_langchain_embeddings_may_be_given(tmp_path: Path):
 
 @pytest.mark.parametrize("wrong", [{"embeddings": "nonsense"}, {"embeddings": 7}, {"chat_model": 7}, {"chat_model": "cohere:x"}])
 def test_a_model_that_is_none_is_refused_with_what_would_be_one(tmp_path: Path, wrong: dict[str, Any]):
-    with pytest.raises(ConfigError, match="pass|use|openai"):
+    with pytest.raises(ConfigError, match=r"pass|use|openai"):
         HindsightMemory.open(tmp_path, **{"embeddings": "hash", **wrong})
 
 

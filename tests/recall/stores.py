@@ -25,7 +25,7 @@ ALICE = Scope(user_id="alice")
 
 
 def unit(id_: str, content: str, *, user: str = "alice", at: datetime = T0, **fields: Any) -> MemoryUnit:
-    defaults = {
+    defaults: dict[str, Any] = {
         "owner": user_owner(user),
         "region": Region.SEMANTIC,
         "kind": Kind.FACT,

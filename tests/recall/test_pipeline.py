@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -154,7 +155,7 @@ def test_a_query_vector_of_another_length_costs_its_channel_alone(memory: Rememb
 
 
 @pytest.mark.parametrize("config", [{"max_tokens": 0}, {"max_items": 0}])
-def test_a_budget_of_nothing_asks_nothing(memory: Remembering, config: dict[str, int]) -> None:
+def test_a_budget_of_nothing_asks_nothing(memory: Remembering, config: dict[str, Any]) -> None:
     memory.put(unit("a", "The user keeps bees."))
     found = memory.recall("Who keeps bees?", **config)
     assert (found.text, memory.asked) == ("", [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -219,7 +220,7 @@ def test_a_unit_that_two_channels_found_is_one_candidate_with_both_scores() -> N
 # --- terms and scores ----------------------------------------------------------------------------------------------------
 
 
-def scored(preset: str, *units, text: str = "port", cosine: float = 0.5):
+def scored(preset: Any, *units, text: str = "port", cosine: float = 0.5):
     candidates = [Candidate(unit=u, channels={"dense": cosine}) for u in units]
     return score(candidates, cues(text), FLAT, now=NOW, config=RecallConfig(preset=preset))
 
@@ -241,7 +242,7 @@ def test_associative_does_not_fade_what_is_important() -> None:
 
 
 def test_causal_keeps_a_floor_under_the_recency_of_a_cause() -> None:
-    old = {"at": NOW - 400 * DAY, "importance": 0.9}
+    old: dict[str, Any] = {"at": NOW - 400 * DAY, "importance": 0.9}
     cause, noise = (
         scored("causal", unit("a", "x", role=role, **old))[0].score for role in (CausalRole.DIRECT_CAUSE, CausalRole.NOISE)
     )
@@ -268,7 +269,7 @@ def test_a_superseded_unit_weighs_a_tenth_at_most() -> None:
     ),
     st.sampled_from(["fused", "balanced", "decay", "weighted", "associative", "causal"]),
 )
-def test_scores_are_finite_and_in_one_order_whatever_the_clocks_say(moments: list[datetime], preset: str) -> None:
+def test_scores_are_finite_and_in_one_order_whatever_the_clocks_say(moments: list[datetime], preset: Any) -> None:
     found = scored(preset, *(unit(str(i), "x", at=moment) for i, moment in enumerate(moments)))
     values = [s.score for s in found]
     assert all(math.isfinite(v) for v in values)
@@ -284,7 +285,7 @@ def test_failure_and_preference_are_scaled_where_the_store_has_no_annotations() 
 
 
 def test_a_failure_gains_where_the_situation_is_worded_like_its_own() -> None:
-    failed = {"kind": Kind.EPISODE, "content": "port is taken"}
+    failed: dict[str, Any] = {"kind": Kind.EPISODE, "content": "port is taken"}
     one = unit("a", **failed, episode=Episode(goal="x", success=False))
     other = unit("b", **failed, episode=Episode(goal="x", success=True))
     assert [s.unit.id for s in scored("balanced", other, one, text="the port is taken")] == ["a", "b"]

@@ -1,0 +1,113 @@
+"""Turns a query's embedding towards what helped, by a small learned matrix (SPEC E6). Stored vectors stay as they are.
+
+Adapters of one deployment lie in one directory, each with a version; a file names the one in use, so that going back is a switch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.records import EmbeddingSpace
+
+_FORM: Final = 1
+_CURRENT: Final = "current"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class QueryAdapter:
+    """`q + A q`, brought back to unit length; A = 0 changes nothing."""
+
+    space: EmbeddingSpace
+    matrix: NDArray[np.float32]
+    """A, [dimension, dimension]."""
+
+    def apply(self, vector: Sequence[float]) -> tuple[float, ...]:
+        """The adapted query vector, of unit length."""
+        query = np.asarray(vector, dtype=np.float32)
+        moved = query + self.matrix @ query
+        return tuple((moved / max(float(np.linalg.norm(moved)), 1e-9)).tolist())
+
+    def save(self, path: Path) -> None:
+        """Write the adapter with the space that it belongs to."""
+        np.savez_compressed(
+            path, form=_FORM, model=self.space.model, dimension=self.space.dimension, matrix=self.matrix.astype(np.float16)
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read an adapter.
+
+        Raises:
+            ConfigError: it is none, or of another form.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                form = int(stored["form"])
+                space = EmbeddingSpace(model=str(stored["model"]), dimension=int(stored["dimension"]))
+                matrix = np.asarray(stored["matrix"], dtype=np.float32)
+        except (OSError, KeyError, ValueError) as error:
+            raise ConfigError(
+                f"{path} is no query adapter: {error}; run `hindsight train` or `hindsight train --back`"
+            ) from error
+        if form != _FORM or matrix.shape != (space.dimension, space.dimension):
+            raise ConfigError(f"{path} is an adapter of another form; run `hindsight train`")
+        return cls(space=space, matrix=matrix)
+
+
+class AdapterShelf:
+    """The adapters of one deployment."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    @property
+    def versions(self) -> list[int]:
+        """Every version there is, oldest first."""
+        return sorted(int(path.stem.removeprefix("adapter-")) for path in self._directory.glob("adapter-*.npz"))
+
+    @property
+    def current(self) -> int | None:
+        """The version in use; None for the embedding as it is."""
+        try:
+            return int((self._directory / _CURRENT).read_text())
+        except (OSError, ValueError):
+            return None
+
+    def load(self, space: EmbeddingSpace) -> QueryAdapter | None:
+        """The adapter in use, when it belongs to this embedding space."""
+        if self.current is None:
+            return None
+        adapter = QueryAdapter.read(self._path(self.current))
+        return adapter if adapter.space == space else None
+
+    def add(self, adapter: QueryAdapter) -> int:
+        """Store an adapter as the next version and use it."""
+        self._directory.mkdir(parents=True, exist_ok=True)
+        version = (self.versions or [0])[-1] + 1
+        adapter.save(self._path(version))
+        self._use(version)
+        return version
+
+    def back(self) -> int | None:
+        """Use the version before the one in use, or none. Returns which is in use now."""
+        current = self.current
+        earlier = [version for version in self.versions if current is not None and version < current]
+        self._use(earlier[-1] if earlier else None)
+        return self.current
+
+    def _use(self, version: int | None) -> None:
+        if not self._directory.exists():
+            return
+        partial = self._directory / f"{_CURRENT}.partial"
+        partial.write_text("" if version is None else str(version))
+        partial.replace(self._directory / _CURRENT)
+
+    def _path(self, version: int) -> Path:
+        return self._directory / f"adapter-{version}.npz"
