@@ -212,6 +212,7 @@ class Recollection(Record):
             "degraded": self.degraded,
             "injected": self.block.used,
             "tokens": self.block.tokens,
+            "run": self.run.model_dump() if self.run else None,
         }
         return orjson.dumps({name: value for name, value in told.items() if value})
 

@@ -41,15 +41,16 @@ def forget_environment() -> None:
     cached.cache_clear()
 
 
-def sent(langsmith: LangSmith, timeout_s: float = 60.0) -> None:
-    """Wait until the client has sent everything, and every run that it began has ended at the stand-in."""
+def sent(langsmith: LangSmith, *expected: str, timeout_s: float = 120.0) -> None:
+    """Wait until the client has sent everything, and every run that it began, and those `expected`, ended at the stand-in."""
     from langchain_core.tracers.langchain import wait_for_all_tracers
 
     wait_for_all_tracers()
     client, end = run_trees.get_cached_client(), time.monotonic() + timeout_s
     while True:
         client.flush()
-        if all(run.get("end_time") for run in list(langsmith.runs.values())):
+        runs = dict(langsmith.runs)
+        if runs and set(expected) <= set(runs) and all(run.get("end_time") for run in runs.values()):
             return
         assert time.monotonic() < end, "runs were not sent"
         time.sleep(0.05)

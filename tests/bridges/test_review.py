@@ -40,7 +40,8 @@ def answered(memory: HindsightMemory, langsmith: LangSmith, scope: Scope = ALICE
     found = memory.recall(ASKED, scope=scope)
     assert found.units
     memory.settle()
-    sent(langsmith)
+    assert found.run is not None
+    sent(langsmith, found.run.id)
     return found
 
 
