@@ -98,7 +98,8 @@ def assemble(
         config=config,
         writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
         recalling=replace(
-            tools_for(embedder.space, counter=counter, directory=config.path), adapter=AdapterShelf(config.path / ADAPTERS).load(embedder.space)
+            tools_for(embedder.space, counter=counter, directory=config.path),
+            adapter=AdapterShelf(config.path / ADAPTERS).load(embedder.space),
         ),
         counter=counter,
         space=embedder.space,

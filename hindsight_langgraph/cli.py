@@ -153,9 +153,13 @@ def import_(file: Annotated[Path, typer.Argument(exists=True, dir_okay=False)], 
 @app.command()
 def train(
     path: PathOption = None,
-    user: Annotated[list[str] | None, typer.Option("--user", help="Whose judged tasks to learn from; may be given more than once.")] = None,
+    user: Annotated[
+        list[str] | None, typer.Option("--user", help="Whose judged tasks to learn from; may be given more than once.")
+    ] = None,
     back: Annotated[bool, typer.Option("--back", help="Go back to what was in use before.")] = False,
-    export: Annotated[Path | None, typer.Option("--export", help="Write triplets for sentence-transformers, and fit nothing.")] = None,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Write triplets for sentence-transformers, and fit nothing.")
+    ] = None,
 ) -> None:
     """Learn from finished tasks how to search for what helps. An adapter that does not help is refused."""
     from hindsight_langgraph.memory import HindsightMemory
@@ -199,7 +203,9 @@ def train_heads(
 
 @app.command("train-router")
 def train_router(
-    rows: Annotated[Path | None, typer.Option("--rows", exists=True, help="JSON lines with query and region, beside the shipped examples.")] = None,
+    rows: Annotated[
+        Path | None, typer.Option("--rows", exists=True, help="JSON lines with query and region, beside the shipped examples.")
+    ] = None,
     path: PathOption = None,
 ) -> None:
     """Fit the head that sends a question to its region to the configured embedding model; it is used from then on."""

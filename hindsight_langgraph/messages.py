@@ -34,7 +34,19 @@ _ROLES: Final = {
     "humanmessagechunk": Role.USER, "tool": Role.TOOL, "function": Role.TOOL, "system": Role.SYSTEM, "developer": Role.SYSTEM,
 }  # fmt: skip
 _MOMENTS: Final = ("created_at", "timestamp", "sent_at")
-_READ: Final = ("type", "role", "content", "id", "name", "status", "additional_kwargs", "response_metadata", "tool_calls", "tool_call_id", *_MOMENTS)
+_READ: Final = (
+    "type",
+    "role",
+    "content",
+    "id",
+    "name",
+    "status",
+    "additional_kwargs",
+    "response_metadata",
+    "tool_calls",
+    "tool_call_id",
+    *_MOMENTS,
+)
 _NO_ATTACHMENT: Final = frozenset({"tool_use", "tool_call", "reasoning", "thinking", "text"})
 Fields = Mapping[str, Any]
 """What a message or a part of its content says, by name."""
@@ -143,7 +155,9 @@ def _calls_of(calls: Any, asked_in: str) -> dict[str, _Call]:
             name, arguments = inner.get("name"), inner.get("arguments")
         else:
             name, arguments = call.get("name"), call.get("args")
-        found[str(call.get("id"))] = _Call(str(name or "tool"), arguments if isinstance(arguments, str) else _json(arguments), asked_in)
+        found[str(call.get("id"))] = _Call(
+            str(name or "tool"), arguments if isinstance(arguments, str) else _json(arguments), asked_in
+        )
     return found
 
 

@@ -31,9 +31,9 @@ def test_every_method_has_an_awaiting_twin_with_the_same_parameters():
         "consolidation_graph",
         "observe",
         "as_store",
-            "tools",
-            "step",
-            "export_lines",
+        "tools",
+        "step",
+        "export_lines",
         "import_lines",
     }
     assert {f"a{name}" for name in blocking} == {name for name, member in methods.items() if inspect.iscoroutinefunction(member)}

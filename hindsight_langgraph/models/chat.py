@@ -191,7 +191,9 @@ def _blocks(content: object, *types: str, string: bool = True) -> str:
 
 def chat_from_spec(spec: str, config: HindsightConfig, *, timeout_s: float = 60.0, max_concurrency: int = 4) -> LangChainChat:
     """The small chat model for memory work that a setting names, behind the memory's port; raises as `openai_chat_model`."""
-    return LangChainChat(openai_chat_model(spec, config, timeout_s=timeout_s), max_concurrency=max_concurrency, timeout_s=timeout_s)
+    return LangChainChat(
+        openai_chat_model(spec, config, timeout_s=timeout_s), max_concurrency=max_concurrency, timeout_s=timeout_s
+    )
 
 
 def openai_chat_model(spec: str, config: HindsightConfig, *, timeout_s: float = 60.0) -> BaseChatModel:
@@ -211,6 +213,8 @@ def openai_chat_model(spec: str, config: HindsightConfig, *, timeout_s: float = 
 
     key = SecretStr(config.openai_api_key) if config.openai_api_key else None
     try:
-        return ChatOpenAI(model=name, api_key=key, base_url=config.openai_base_url, timeout=timeout_s, max_retries=1, temperature=0)
+        return ChatOpenAI(
+            model=name, api_key=key, base_url=config.openai_base_url, timeout=timeout_s, max_retries=1, temperature=0
+        )
     except OpenAIError as error:
         raise ConfigError(f"chat model {spec!r} needs an API key: set OPENAI_API_KEY or HINDSIGHT_OPENAI_API_KEY") from error

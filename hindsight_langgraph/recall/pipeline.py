@@ -50,9 +50,7 @@ class RecallTools:
     """Ids of units or turns that were forgotten on request."""
 
 
-def tools_for(
-    space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens, directory: Path | None = None
-) -> RecallTools:
+def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens, directory: Path | None = None) -> RecallTools:
     """The tools for an embedding space: the user's own route head from `directory`, what ships, or the rules where nothing does."""
     return RecallTools(
         counter=counter,

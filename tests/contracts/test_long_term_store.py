@@ -606,7 +606,10 @@ async def test_a_unit_that_is_put_as_new_leaves_the_one_that_is_stored_as_it_is(
     changed = make_unit(1, content="changed since", revision=1)
     assert await ask(ReviseUnits(units=(changed,))) == []
     await ask(PutUnits(units=(indexed(1), indexed(2)), only_new=True))
-    assert [unit.content for unit in await ask(FetchUnits(where=of(ids=(unit_id(1), unit_id(2)))))] == ["changed since", make_unit(2).content]
+    assert [unit.content for unit in await ask(FetchUnits(where=of(ids=(unit_id(1), unit_id(2)))))] == [
+        "changed since",
+        make_unit(2).content,
+    ]
 
 
 async def test_readers_and_writers_of_eight_threads_do_not_disturb_each_other(ask: Asker) -> None:
