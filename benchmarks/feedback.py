@@ -17,6 +17,7 @@ import argparse
 import json
 import random
 import tempfile
+import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -108,11 +109,11 @@ def furnish(memory: HindsightMemory, rng: random.Random) -> dict[str, Setting]:
     for machine in MACHINES:
         values = rng.sample(range(1_000, 9_999), 3 * EACH)
         kinds = [0] * EACH + [1] * EACH + [None] * EACH
-        for i, (world, value) in enumerate(zip(kinds, values, strict=True)):
+        for world, value in zip(kinds, values, strict=True):
             setting = Setting(
-                unit_id=f"00000000-0000-4000-8000-{len(units):012d}",
+                unit_id=str(uuid.UUID(int=rng.getrandbits(128), version=4)),
                 machine=machine,
-                knob=KNOBS[i % len(KNOBS)],
+                knob=rng.choice(KNOBS),
                 value=value,
                 world=world,
             )

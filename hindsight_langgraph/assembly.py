@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.config import HindsightConfig
@@ -45,16 +44,10 @@ class Parts:
 
     def checkpointer(self) -> HindsightSaver:
         """The saver on the working store's engine, made at the first call."""
-        from hindsight_langgraph.checkpointers import HindsightSaver
+        from hindsight_langgraph.checkpointers.platform import saver_from
 
         if self._saver is None:
-            config = self.settings.config
-            url = config.redis_url or f"sqlite:///{quote(str(config.path / 'checkpoints.sqlite'))}"
-            if config.redis_url and config.redis_cluster:
-                url = url.replace("redis", "redis+cluster", 1)
-            self._saver = HindsightSaver.from_url(
-                url, prefix=config.prefix, when_down=config.checkpoint_when_down, retry_after_s=config.retry_after_s
-            )
+            self._saver = saver_from(self.settings.config)
         return self._saver
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from tests.clock import FakeClock
 from tests.servers import Cluster, Server, redis_binary, running, running_cluster, valkey_binary
 
 _ROOT = Path(__file__).parent.parent
+os.environ["COLUMNS"] = "200"  # tables of commands are not wrapped, whatever terminal runs the tests
 _MADE_BY_TOOLS = {
     ".git", ".venv", ".idea", ".vscode", "__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".cache",
     ".import_linter_cache", "dist", "htmlcov",

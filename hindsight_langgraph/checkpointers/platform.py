@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 from hindsight_langgraph.checkpointers.saver import HindsightSaver
 from hindsight_langgraph.config import HindsightConfig
@@ -26,16 +27,24 @@ async def create_checkpointer() -> AsyncGenerator[HindsightSaver]:
     Raises:
         ConfigError: a variable has a value that cannot be used.
     """
-    config = HindsightConfig.from_env()
-    async with HindsightSaver.from_url(
+    async with saver_from(HindsightConfig.from_env()) as saver:
+        yield saver
+
+
+def saver_from(config: HindsightConfig) -> HindsightSaver:
+    """The saver that the settings describe; nothing is connected before its first use.
+
+    Raises:
+        ConfigError: a setting names no store.
+    """
+    return HindsightSaver.from_url(
         store_url(config),
         ttl_s=config.checkpoint_ttl_s,
         prefix=config.prefix,
         durable=config.durable,
         when_down=config.checkpoint_when_down,
         retry_after_s=config.retry_after_s,
-    ) as saver:
-        yield saver
+    )
 
 
 def store_url(config: HindsightConfig) -> str:
@@ -43,7 +52,7 @@ def store_url(config: HindsightConfig) -> str:
     if config.checkpoint_url is not None:
         return config.checkpoint_url
     if config.redis_url is None:
-        return f"sqlite:///{config.path / 'checkpoints.db'}"
+        return f"sqlite:///{quote(str(config.path / 'checkpoints.db'))}"
     scheme, _, rest = config.redis_url.partition("://")
     cluster = config.redis_cluster and not scheme.endswith("+cluster")
     return f"{scheme}{'+cluster' if cluster else ''}://{rest}"

@@ -64,6 +64,14 @@ def settle(scope: Scope, *, timeout_s: float) -> Plan[bool]:
 
 def close_task(scope: Scope, outcome: Outcome, *, now: datetime, settings: FlowSettings) -> Plan[None]:
     """Record how the task in hand ended and have it judged in the background. Unknown outcomes are recorded and not judged."""
+    try:
+        yield from _close(scope, outcome, now=now, settings=settings)
+    except StoreError:
+        if settings.strict:
+            raise  # else the outage was warned of, and costs this outcome
+
+
+def _close(scope: Scope, outcome: Outcome, *, now: datetime, settings: FlowSettings) -> Plan[None]:
     if outcome.success is not None:  # the job first: whatever breaks off now, an outcome never lacks one
         yield from ask(_job(scope, now + timedelta(seconds=_FIRST_RETRY_S)))
     yield from record_outcome(scope, outcome)

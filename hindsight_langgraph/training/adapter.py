@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +126,7 @@ def fit_adapter(contrasts: Sequence[Contrast], *, space: EmbeddingSpace, seed: i
     enough(len(contrasts))
     rng = np.random.default_rng(seed)
     groups = sorted({contrast.group for contrast in contrasts})
-    held = {groups[int(i)] for i in rng.permutation(len(groups))[: max(1, round(len(groups) * HELD_OUT))]}
+    held = {groups[i] for i in _shuffled(rng, len(groups))[: max(1, round(len(groups) * HELD_OUT))]}
     learn, check = [c for c in contrasts if c.group not in held], [c for c in contrasts if c.group in held]
     if not learn:
         raise CallError("every example is of one task; nothing can be held out to check what was learnt")
@@ -134,7 +134,7 @@ def fit_adapter(contrasts: Sequence[Contrast], *, space: EmbeddingSpace, seed: i
     before = best = reciprocal_rank(matrix, check)
     chosen, chosen_at, adam = matrix, 0, _Adam(matrix.shape)
     for epoch in range(1, EPOCHS + 1):
-        order = rng.permutation(len(learn))
+        order = _shuffled(rng, len(learn))
         for start in range(0, len(order), BATCH):
             matrix = adam.step(matrix, _gradient(matrix, [learn[i] for i in order[start : start + BATCH]]))
         found = reciprocal_rank(matrix, check)
@@ -143,6 +143,10 @@ def fit_adapter(contrasts: Sequence[Contrast], *, space: EmbeddingSpace, seed: i
     return Fit(
         adapter=QueryAdapter(space=space, matrix=chosen), before=before, after=best, epochs=chosen_at, examples=len(contrasts)
     )
+
+
+def _shuffled(rng: np.random.Generator, count: int) -> list[int]:
+    return cast("list[int]", rng.permutation(count).tolist())
 
 
 def reciprocal_rank(matrix: Matrix, contrasts: Sequence[Contrast]) -> float:

@@ -138,3 +138,9 @@ def test_with_raise_an_outage_is_raised_to_who_asked_for_it(stoppable_redis: Ser
             memory.remember([("user", FACT)], scope="u1")
         with pytest.raises(StoreUnavailable):
             RecallBeforePlan(memory).invoke({"messages": [HumanMessage("seats?")]}, run_of("u1"))
+
+
+def test_an_outcome_that_no_store_takes_does_not_break_the_agent(stoppable_redis: Server, tmp_path: Path):
+    stoppable_redis.stop()
+    with open_on(stoppable_redis, tmp_path / "m") as memory:
+        memory.outcome(scope="u1", success=True)

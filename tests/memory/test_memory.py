@@ -39,7 +39,7 @@ def test_a_directory_with_odd_signs_holds_memory_and_checkpoints(tmp_path: Path)
         build(memory, checkpointer=memory.checkpointer()).invoke({"messages": [HumanMessage(FACT)]}, run_of("u1"))
         memory.settle()
         assert memory.units(scope="u1")
-    assert {p.name for p in (tmp_path / "ä #1?50%" / "memory").iterdir()} >= {"working.sqlite", "checkpoints.sqlite", "units"}
+    assert {p.name for p in (tmp_path / "ä #1?50%" / "memory").iterdir()} >= {"working.sqlite", "checkpoints.db", "units"}
 
 
 def test_what_was_remembered_is_there_after_reopening(tmp_path: Path):
