@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from hindsight_langgraph.encoding.report import WriteReport
@@ -84,11 +84,13 @@ def stage(
     if not enabled():
         yield OFF
         return
+    guard = ExitStack()
     manager: Any = None
     run = OFF
     with _harmless("start"):
         from langsmith import trace
 
+        guard.enter_context(_context_of(scope))
         manager = trace(name, run_type=kind, inputs=dict(inputs()), metadata=_metadata(scope))
         run = StageRun(manager.__enter__())
     try:
@@ -96,7 +98,10 @@ def stage(
     except BaseException as error:
         _leave(manager, error)
         raise
-    _leave(manager, None)
+    else:
+        _leave(manager, None)
+    finally:
+        guard.close()
 
 
 def staged(
@@ -204,6 +209,15 @@ def layer_of(unit: MemoryUnit) -> str:
 
 def _metadata(scope: Scope | None) -> dict[str, str]:
     return {} if scope is None else {USER: scope.user_id, SESSION: scope.session_id, TASK: scope.task}
+
+
+def _context_of(scope: Scope | None) -> AbstractContextManager[None]:
+    """The tracing context of now, named after `scope`: restored whatever fails, and no outer stage's user is inherited."""
+    from langsmith import run_helpers
+
+    now = run_helpers.get_tracing_context()
+    kept: dict[str, Any] = {name: now.get(name) for name in ("parent", "project_name", "tags", "enabled", "client", "replicas")}
+    return run_helpers.tracing_context(**kept, metadata={**(now.get("metadata") or {}), **_metadata(scope)})
 
 
 def _leave(manager: Any, error: BaseException | None) -> None:
