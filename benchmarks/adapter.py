@@ -1,6 +1,6 @@
 """Whether a query adapter helps on conversations that it did not learn from: LoCoMo, split by conversation.
 
-    python -m benchmarks.adapter --data DATA [--cache DIR] [--folds 2]
+    python -m benchmarks.adapter [--data DIR] [--json] [--cache DIR] [--folds 2]
 
 The labelled evidence stands for memories that helped; hard negatives are the units most like the question that are no evidence, 40 % of
 all negatives. Dense search alone, so that the adapter's own part shows. Prints one JSON object: `before` and `after` with `recall@5` and
@@ -9,8 +9,6 @@ all negatives. Dense search alone, so that the adapter's own part shows. Prints 
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import time
 from collections.abc import Sequence
@@ -20,6 +18,7 @@ import numpy as np
 
 from benchmarks.bench_memory import SPACE
 from benchmarks.corpora import Space, locomo
+from benchmarks.options import parser, sets_of, tell
 from benchmarks.recall import ADVERSARIAL
 from benchmarks.vectors import CachedEmbedder, Matrix
 from hindsight_langgraph.lexical import index_text
@@ -31,13 +30,12 @@ Asked = tuple[Matrix, Matrix, list[int]]
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--data", type=Path, required=True)
+    options = parser(__doc__)
     options.add_argument("--cache", type=Path, default=Path(".cache"))
     options.add_argument("--folds", type=int, default=2)
     given = options.parse_args()
     embedder = CachedEmbedder(given.cache)
-    asked = {space.id: questions(space, embedder) for space in locomo(given.data)}
+    asked = {space.id: questions(space, embedder) for space in locomo(sets_of(given.data))}
     names, rows, folds = sorted(asked), {"before": list[tuple[float, float]](), "after": list[tuple[float, float]]()}, []
     for fold in range(given.folds):
         tested = names[fold :: given.folds]
@@ -60,7 +58,7 @@ def main() -> None:
                 rows["before"].append(ranked(query, units, gold))
                 rows["after"].append(ranked(np.array(fit.adapter.apply(query.tolist())), units, gold))
     report = {key: {"recall@5": mean(found, 0), "mrr": mean(found, 1), "questions": len(found)} for key, found in rows.items()}
-    print(json.dumps(report | {"folds": folds}, indent=1))
+    tell(report | {"folds": folds}, as_json=given.json)
 
 
 def questions(space: Space, embedder: CachedEmbedder) -> list[Asked]:

@@ -1,6 +1,6 @@
 """How well hindsight judges finished tasks by rules alone, against hand-made labels.
 
-    python -m benchmarks.annotation --gold GOLD [--wrong]
+    python -m benchmarks.annotation [--data DIR] [--json] [--wrong]
 
 Prints one JSON object: `role_f1` (macro over the three roles, steps and memories together), `effect_accuracy`, `importance_in_band`,
 `episode_accuracy`, `model_share` (what a chat model would be asked), the same per language, and `confusion` (labelled role to judged
@@ -9,7 +9,6 @@ role). `--wrong` lists every judgement that differs.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmarks.options import gold_of, parser, tell
 from hindsight_langgraph.annotation.episodes import worth_of
 from hindsight_langgraph.annotation.memories import judge_memories
 from hindsight_langgraph.annotation.roles import judge_steps
@@ -45,21 +45,20 @@ class Labelled:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--gold", type=Path, required=True)
+    options = parser(__doc__)
     options.add_argument("--meaning", action="store_true", help="tell the use of memories by the local embedding model too")
     options.add_argument("--wrong", action="store_true")
     given = options.parse_args()
-    tasks = list(labelled_tasks(given.gold / "trajectories"))
+    tasks = list(labelled_tasks(gold_of(given.data) / "trajectories"))
     if given.meaning:
         tasks = [replace(task, likeness=likeness(task.case)) for task in tasks]
     report: dict[str, object] = dict(figures(tasks))
     report |= {language: figures([task for task in tasks if task.language == language]) for language in ("en", "zh")}
     report["confusion"] = confusion(tasks)
-    print(json.dumps(report, indent=1))
     if given.wrong:
         for line in differences(tasks):
             print(line)
+    tell(report, as_json=given.json)
 
 
 def labelled_tasks(folder: Path) -> Iterator[Labelled]:

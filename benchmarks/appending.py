@@ -7,8 +7,6 @@ Prints one JSON object: `sqlite` and `redis` with `median_ms`, `p95_ms` and `p99
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -18,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmarks.options import parser, tell
 from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps
 from hindsight_langgraph.backends.redis_store import RedisWorkingStore
 from hindsight_langgraph.backends.sqlite_store import SqliteWorkingStore
@@ -31,7 +30,7 @@ START = datetime(2025, 6, 1, tzinfo=UTC)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
+    options = parser(__doc__)
     options.add_argument("--steps", type=int, default=1_000)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +38,7 @@ def main() -> None:
         for name, opened in (("sqlite", sqlite(Path(folder))), ("redis", redis(Path(folder)))):
             with opened as store:
                 report[name] = measure(store, given.steps)
-    print(json.dumps(report, indent=1))
+    tell(report, as_json=given.json)
 
 
 def measure(store: WorkingStore, steps: int) -> dict[str, float]:

@@ -13,7 +13,6 @@ Prints one JSON object: `start` (helpful share of the top 3 over the first 5 tas
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import tempfile
@@ -25,6 +24,7 @@ from statistics import fmean
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
+from benchmarks.options import parser, tell
 from hindsight_langgraph.config import HindsightConfig, RecallConfig
 from hindsight_langgraph.lexical import context_text, document_vector, index_text
 from hindsight_langgraph.memory import HindsightMemory
@@ -69,7 +69,7 @@ class Clock:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
+    options = parser(__doc__)
     options.add_argument("--tasks", type=int, default=300)
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--plot", type=Path)
@@ -77,7 +77,7 @@ def main() -> None:
     given = options.parse_args()
     runs = [simulate(given.tasks, seed) for seed in range(given.seeds)]
     report = {"mean": summary([fmean(shares) for shares in zip(*runs, strict=True)]), "runs": [summary(run) for run in runs]}
-    print(json.dumps(report, indent=1))
+    tell(report, as_json=given.json)
     if given.out:
         given.out.write_text(json.dumps(report | {"curves": runs}) + "\n")
     if given.plot:

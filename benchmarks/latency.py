@@ -8,7 +8,6 @@ bare filtered vector query of the same engine (one probe, 20 units), and one exa
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import tempfile
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_memory import SPACE, indexed
+from benchmarks.options import parser, tell
 from benchmarks.vectors import Matrix
 from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
 from hindsight_langgraph.config import RecallConfig
@@ -42,7 +42,7 @@ WORDS = VOCABULARY.split()
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__)
+    options = parser(__doc__)
     options.add_argument("--sizes", default="1000,10000,100000")
     options.add_argument("--users", default="1,1000")
     options.add_argument("--questions", type=int, default=200)
@@ -58,6 +58,7 @@ def main() -> None:
         given.out.write_text(json.dumps(report, indent=1) + "\n")
     if given.plot:
         plot(report, given.plot)
+    tell(report, as_json=given.json)
 
 
 def grow(users: int, sizes: list[int], *, questions: int) -> Iterator[dict[str, float]]:
