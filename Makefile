@@ -41,7 +41,7 @@ $(VENV)/demo.stamp: $(VENV)/bin/python pyproject.toml
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/bin/python pyproject.toml
-	$(BIN)/pip install -q -e ".[local,train]" --group dev
+	$(BIN)/pip install -q -e ".[local,train,privacy,langchain,mcp,celery]" --group dev
 	touch $@
 
 clean:
