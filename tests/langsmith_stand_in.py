@@ -101,7 +101,9 @@ class LangSmith:
                 self._feedback(data)
             else:
                 run = self.runs.setdefault(name[1], {})
-                run.update({name[2]: data} if len(name) > 2 else {key: value for key, value in data.items() if value is not None})
+                told = {name[2]: data} if len(name) > 2 else {key: value for key, value in data.items() if value is not None}
+                late = {key for key in told if run.get(key)} if name[0] == "post" else set()  # its patch may overtake a post
+                run.update({key: value for key, value in told.items() if key not in late})
                 if "session_name" in run:
                     self.project(run["session_name"])
 
