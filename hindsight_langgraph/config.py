@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.records import Kind
 
 
 class Section(BaseModel):
@@ -44,6 +45,8 @@ class WriteConfig(Section):
     max_turn_chars: int = Field(default=4_000, ge=200)
     """A longer turn is read in pieces of at most this many characters, each with its speaker."""
     tool_preview_chars: int = Field(default=2_000, ge=100)
+    policies: dict[Kind, Literal["keep", "ask", "drop"]] = Field(default_factory=dict[Kind, Literal["keep", "ask", "drop"]])
+    """What may be written, by kind: keep it, hold it until it is approved, or drop it. A kind that is not named is kept."""
 
 
 class RecallConfig(Section):

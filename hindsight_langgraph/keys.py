@@ -23,6 +23,7 @@ class KeyKind(StrEnum):
     TRAJECTORY = "trajectory"
     ALIASES = "aliases"
     TOMBSTONES = "tombstones"
+    HELD = "held"
     HISTORY = "history"
     REVIEWS = "reviews"
     ANNOTATION = "annotation"
@@ -90,6 +91,11 @@ def history(owner: str, unit_id: str) -> Key:
 def aliases(scope: Scope) -> Key:
     """Entity aliases that one owner taught (SPEC A7)."""
     return Key(owner=scope.owner, kind=KeyKind.ALIASES, name="entities")
+
+
+def held(scope: Scope) -> Key:
+    """Units that wait for the user's decision, because the policy of their kind says to ask."""
+    return Key(owner=scope.owner, kind=KeyKind.HELD, name="units")
 
 
 def tombstones(scope: Scope) -> Key:

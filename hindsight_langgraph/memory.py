@@ -26,7 +26,9 @@ from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.applying import restore
 from hindsight_langgraph.consolidation.health import Health
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
+from hindsight_langgraph.encoding.policies import read_held, reject
 from hindsight_langgraph.encoding.report import WriteReport
+from hindsight_langgraph.encoding.write import approve
 from hindsight_langgraph.errors import Conflict, ModelError, StoreError
 from hindsight_langgraph.flows import (
     caring,
@@ -182,6 +184,30 @@ class HindsightMemory:
     async def aexplain(self, messages: Iterable[Any], *, scope: Scope | str, at: datetime | None = None) -> list[WriteReport]:
         """As `explain`."""
         return await self._arun(self._remember(messages, scope, at, dry_run=True))
+
+    def held(self, *, scope: Scope | str) -> list[MemoryUnit]:
+        """Units that wait for the user's decision, because the policy of their kind is "ask" (`config.write.policies`)."""
+        return self._run(read_held(as_scope(scope)))
+
+    async def aheld(self, *, scope: Scope | str) -> list[MemoryUnit]:
+        """As `held`."""
+        return await self._arun(read_held(as_scope(scope)))
+
+    def approve(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """Write held units. Returns how many of them were held."""
+        return self._run(self._approve(ids, scope))
+
+    async def aapprove(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """As `approve`."""
+        return await self._arun(self._approve(ids, scope))
+
+    def reject(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """Let held units go for good. Returns how many of them were held."""
+        return self._run(reject(as_scope(scope), ids, now=self.clock.now()))
+
+    async def areject(self, ids: Sequence[str], *, scope: Scope | str) -> int:
+        """As `reject`."""
+        return await self._arun(reject(as_scope(scope), ids, now=self.clock.now()))
 
     def annotate(
         self, messages: Iterable[Any], *, scope: Scope | str, recollection: Recollection | None = None, at: datetime | None = None
@@ -778,6 +804,9 @@ class HindsightMemory:
             outputs=lambda _: {"taken_in": len(turns)},
             scope=as_scope(scope),
         )
+
+    def _approve(self, ids: Sequence[str], scope: Scope | str) -> Plan[int]:
+        return approve(ids, scope=as_scope(scope), now=self.clock.now(), config=self.config.write, tools=self._settings.writing)
 
     def _settle(self, scope: Scope | str | None, timeout_s: float) -> Plan[bool]:
         if scope is None:

@@ -42,6 +42,10 @@ class Outcome(StrEnum):
     UPDATE = "update"
     LATE = "late"
     """Said before what replaced it, and stored as history at once."""
+    HELD = "held"
+    """Waits for the user's decision, by the policy of its kind."""
+    DROPPED = "dropped"
+    """Not written, by the policy of its kind."""
 
 
 class Match(Record):

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from hindsight_langgraph.config import WriteConfig
-from hindsight_langgraph.encoding.decide import decide, settle_twins, structured, unfinished
+from hindsight_langgraph.encoding.decide import Decided, decide, settle_twins, structured, unfinished
 from hindsight_langgraph.encoding.embed import embed_texts
 from hindsight_langgraph.encoding.entities import AliasTable
 from hindsight_langgraph.encoding.features import Vector
 from hindsight_langgraph.encoding.learned import read_learned, store_aliases
+from hindsight_langgraph.encoding.match import Match, Outcome
 from hindsight_langgraph.encoding.outcome import write_report
+from hindsight_langgraph.encoding.policies import by_policy, hold, read_held, release
 from hindsight_langgraph.encoding.reading import WritingTools, asked, drafts, embed_turns, extract, judge_turn
 from hindsight_langgraph.encoding.redact import secrets_of
 from hindsight_langgraph.encoding.report import WriteReport
@@ -25,7 +27,7 @@ from hindsight_langgraph.plan import Plan
 from hindsight_langgraph.ports import Redactor
 from hindsight_langgraph.records import MemoryUnit, Role, Scope, Turn
 
-__all__ = ["WritingTools", "write_turns"]
+__all__ = ["WritingTools", "approve", "write_turns"]
 
 
 def write_turns(
@@ -74,20 +76,22 @@ def write_turns(
             calls += yield from extract(one, vectors=vectors, scope=scope, aliases=aliases, tools=tools, config=config)
             one.drafts = drafts(one, scope=scope, aliases=aliases, redactor=tools.redactor, secrets=secrets, now=now)
     known = {unit.id for unit in stored} | learned.forgotten
-    units = [unit for one in judged for unit in one.drafts if unit.id not in known]
+    allowed = by_policy([unit for one in judged for unit in one.drafts if unit.id not in known], config.policies)
+    units = allowed.keep
     unit_vectors = yield from _embed_units(units, tools)
     before = asked(judged, vectors)
     named = {unit_id: value for one in judged for unit_id, value in one.replaced_values.items()}
     decided = yield from decide(
         units, unit_vectors, before, replaced_values=named, scope=scope, tools=tools, config=config, now=now
     )
+    decided.matches |= {unit.id: Match(outcome=Outcome.HELD, reasons=("policy: ask",)) for unit in allowed.ask}
+    decided.matches |= {unit.id: Match(outcome=Outcome.DROPPED, reasons=("policy: drop",)) for unit in allowed.drop}
     decided.changes.extend(unfinished(stored))
     decided.changes.extend(structured(judged, stored))
     changed: list[str] = []
     if not dry_run:
-        yield from put(tuple(decided.new.values()), unit_vectors)
-        changed = yield from make_changes(decided.changes, scope=scope, now=now)
-        changed += yield from settle_twins(decided, unit_vectors, scope=scope, tools=tools, config=config, now=now)
+        yield from hold(scope, allowed.ask, now=now)
+        changed = yield from _commit(decided, unit_vectors, scope=scope, tools=tools, config=config, now=now)
         yield from store_aliases(scope, _newly_taught(aliases, learned.aliases, tools.aliases.learned))
     embedded = tools.space is not None and all(unit_id in unit_vectors for unit_id in decided.new)
     return write_report(
@@ -95,7 +99,31 @@ def write_turns(
     )
 
 
+def approve(ids: Sequence[str], *, scope: Scope, now: datetime, config: WriteConfig, tools: WritingTools) -> Plan[int]:
+    """Write units that were held for a decision, as if they had been kept at once. Returns how many of `ids` were held."""
+    units = [unit for unit in (yield from read_held(scope)) if unit.id in ids]
+    vectors = yield from _embed_units(units, tools)
+    decided = yield from decide(units, vectors, {}, replaced_values={}, scope=scope, tools=tools, config=config, now=now)
+    yield from _commit(decided, vectors, scope=scope, tools=tools, config=config, now=now)
+    return (yield from release(scope, [unit.id for unit in units]))
+
+
 # --- stages --------------------------------------------------------------------------------------------------------------
+
+
+def _commit(
+    decided: Decided,
+    vectors: Mapping[str, Vector],
+    *,
+    scope: Scope,
+    tools: WritingTools,
+    config: WriteConfig,
+    now: datetime,
+) -> Plan[list[str]]:
+    """Store what was decided. Returns the ids of the units that changed."""
+    yield from put(tuple(decided.new.values()), vectors)
+    changed = yield from make_changes(decided.changes, scope=scope, now=now)
+    return changed + (yield from settle_twins(decided, vectors, scope=scope, tools=tools, config=config, now=now))
 
 
 def _redact(turns: Sequence[Turn], redactor: Redactor) -> tuple[list[Turn], dict[str, int]]:
