@@ -17,7 +17,7 @@ lint: $(VENV)/dev.stamp
 
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 tests: $(VENV)/dev.stamp
 	$(BIN)/coverage erase
