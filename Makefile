@@ -21,7 +21,7 @@ types: $(VENV)/dev.stamp
 
 tests: $(VENV)/dev.stamp
 	$(BIN)/coverage erase
-	$(BIN)/python -m pytest -n 3 --cov --cov-report=
+	$(BIN)/python -m pytest -n 4 --cov --cov-report=
 	$(BIN)/coverage report --fail-under=$$(cat tests/coverage-floor.txt)
 
 # The wheel, installed in an environment of its own, without the source tree: what a user gets.

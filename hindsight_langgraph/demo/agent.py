@@ -31,7 +31,8 @@ def build_agent(memory: HindsightMemory, chat_model: BaseChatModel | None = None
             return {"messages": [chat_model.invoke(memory.prompt(messages, state.get("recollection")))]}
         recorded = messages[-1].additional_kwargs.get(REPLY)
         if recorded is not None:
-            return {"messages": [AIMessage(recorded["text"], id=recorded["id"])]}
+            said = {"created_at": recorded["at"]}
+            return {"messages": [AIMessage(recorded["text"], id=recorded["id"], additional_kwargs=said)]}
         return {"messages": [AIMessage(answer_from(state.get("recollection")))]}
 
     builder: Any = StateGraph(MemoryState)  # its methods' types are partly unknown

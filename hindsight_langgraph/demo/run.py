@@ -130,8 +130,8 @@ def _progress(console: Console) -> Progress:
 
 
 def _reply(session: Session, place: int) -> dict[str, str]:
-    answer = session.turns[place + 1]
-    return {"id": answer.id, "text": answer.text}
+    answer, said = session.turns[place + 1], session.start + timedelta(minutes=place, seconds=20)
+    return {"id": answer.id, "text": answer.text, "at": said.isoformat()}
 
 
 def _fate(line: Line, reports: list[WriteReport]) -> TurnReport | None:

@@ -89,12 +89,13 @@ def _worker(settings: dict[str, str], directory: Path, number: int) -> Iterator[
     root = Path(__file__).parents[2]
     with (directory / f"worker{number}.log").open("wb") as log:
         process = subprocess.Popen(
-            command, env={**os.environ, **settings, "PYTHONPATH": str(root)}, cwd=directory, stdout=log, stderr=subprocess.STDOUT
-        )
+            command, env={**os.environ, **settings, "PYTHONPATH": str(root)}, cwd=directory, stdout=log, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
         try:
             yield process
         finally:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # the beat is a process of its own
             process.wait()
 
 
