@@ -29,7 +29,8 @@ def build_agent(memory: HindsightMemory, chat_model: BaseChatModel | None = None
         messages = state["messages"]
         if chat_model is not None:
             return {"messages": [chat_model.invoke(memory.prompt(messages, state.get("recollection")))]}
-        recorded = messages[-1].additional_kwargs.get(REPLY)
+        asked = next((message for message in reversed(messages) if message.type == "human"), messages[-1])
+        recorded = asked.additional_kwargs.get(REPLY)  # a demo that goes on after a kill sends what was answered before again
         if recorded is not None:
             said = {"created_at": recorded["at"]}
             return {"messages": [AIMessage(recorded["text"], id=recorded["id"], additional_kwargs=said)]}
