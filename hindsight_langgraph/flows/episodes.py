@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from hindsight_langgraph.annotation.episodes import SAME_SITUATION, episode_unit, worth_of
+from hindsight_langgraph.annotation.trajectory import StepKind
 from hindsight_langgraph.annotation.verdict import Case, Judgement
 from hindsight_langgraph.encoding.entities import AliasTable
 from hindsight_langgraph.encoding.learned import read_learned
@@ -27,7 +28,7 @@ def write_episode(
     case: Case, judgements: Sequence[Judgement], *, scope: Scope, now: datetime, settings: FlowSettings
 ) -> Plan[tuple[str | None, float]]:
     """Write the task as an episode when it is worth it. Returns its id, else None, and what it was worth."""
-    if not case.goal.strip():
+    if not case.goal.strip() or _is_talk(case):
         return None, 0.0
     learned = yield from read_learned(scope)
     unit = episode_unit(case, judgements, scope=scope, now=now, aliases=AliasTable(dict(learned.aliases)), importance=BASE)
@@ -39,6 +40,12 @@ def write_episode(
         return None, worth
     yield from _put(unit, scope=scope)
     return unit.id, worth
+
+
+def _is_talk(case: Case) -> bool:
+    """Whether nothing was done and nobody told how it ended: what was said is remembered anyway, and a turn of phrase is no failure."""
+    done = (StepKind.TOOL, StepKind.PLAN, StepKind.ERROR)
+    return case.outcome.read and not any(step.kind in done for step in case.steps)
 
 
 def _novelty(case: Case, unit: MemoryUnit, *, scope: Scope, settings: FlowSettings) -> Plan[float]:

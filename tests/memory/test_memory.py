@@ -241,3 +241,14 @@ def test_a_turn_that_the_model_cannot_read_is_kept_raw_and_stays_pending(tmp_pat
         assert [(unit.content, unit.raw) for unit in memory.units(scope="u1")] == [(FACT, True)]
         assert memory.health(scope="u1").pending == 1
         assert "window" in memory.recall(ASKED, scope="u1").text
+
+
+def test_talk_in_which_something_once_failed_is_no_failed_task(memory: HindsightMemory):
+    scope = Scope(user_id="u1", session_id="evening")
+    memory.annotate([("user", "Evening. What a week!"), ("assistant", "Did the cut survive it?")], scope=scope)
+    said = "No, that's wrong. The export failed last night because the scratch disk was full."
+    memory.annotate([("user", said), ("assistant", "Oh.")], scope=scope)
+    memory.settle()
+    kept = memory.units(scope="u1")
+    assert any("scratch disk" in unit.content for unit in kept)
+    assert all(unit.episode is None for unit in kept)
