@@ -13,7 +13,6 @@ from uuid import UUID
 from hindsight_langgraph.backends.engine import (
     CONTEXT,
     DENSE,
-    NO_WORDS,
     TEXT,
     Count,
     CountValues,
@@ -28,6 +27,7 @@ from hindsight_langgraph.backends.engine import (
     SetDense,
     Upsert,
     checked_name,
+    point_of,
 )
 from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf, Unembedded
 from hindsight_langgraph.backends.payload import FLOATS, KEYWORDS, MOMENT, REVISION, TENANT, WRITES
@@ -73,7 +73,7 @@ class EdgeShard:
                 case Rank():
                     queries = [_query(ranking, op.fields) for ranking in op.rankings]
                     found = self._shard.query_batch(_edge().QueryBatchRequest(queries))
-                    return [[_point(each, each.score) for each in points] for points in found]
+                    return [[point_of(each, each.score) for each in points] for points in found]
                 case Scroll():
                     return self._scroll(op)
                 case Count():
@@ -127,7 +127,7 @@ class EdgeShard:
             with_vector=op.with_vectors,
         )
         found, after = self._shard.scroll(request)
-        return [_point(each) for each in found], None if after is None else str(after)
+        return [point_of(each) for each in found], None if after is None else str(after)
 
     def _upsert(self, op: Upsert) -> None:
         edge = _edge()
@@ -230,23 +230,6 @@ def _vectors(point: Point) -> dict[str, Any]:
         name: _sparse(words) for name, words in ((TEXT, point.text), (CONTEXT, point.context)) if words.indices
     }
     return vectors if point.dense is None else vectors | {DENSE: list(point.dense)}
-
-
-def _point(found: Any, score: float = 0.0) -> Point:
-    vectors: dict[str, Any] = found.vector or {}
-    dense = vectors.get(DENSE)
-    return Point(
-        id=str(found.id),
-        payload=found.payload or {},
-        dense=None if dense is None else tuple(dense),
-        text=_words(vectors.get(TEXT)),
-        context=_words(vectors.get(CONTEXT)),
-        score=score,
-    )
-
-
-def _words(found: Any) -> SparseVector:
-    return NO_WORDS if found is None else SparseVector(indices=tuple(found.indices), values=tuple(found.values))
 
 
 @contextlib.contextmanager

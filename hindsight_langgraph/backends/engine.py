@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final, Generic, Literal, TypeVar, cast
+from typing import Any, Final, Generic, Literal, TypeVar, cast
 from urllib.parse import quote, unquote
 
 from hindsight_langgraph.backends.filters import Conditions
@@ -76,6 +76,24 @@ class Point:
     text: SparseVector = NO_WORDS
     context: SparseVector = NO_WORDS
     score: float = 0.0
+
+
+def point_of(found: Any, score: float = 0.0) -> Point:
+    """A point as the clients of both engines hand it out: they name its parts alike."""
+    vectors: dict[str, Any] = found.vector or {}
+    dense = vectors.get(DENSE)
+    return Point(
+        id=str(found.id),
+        payload=found.payload or {},
+        dense=None if dense is None else tuple(dense),
+        text=_words(vectors.get(TEXT)),
+        context=_words(vectors.get(CONTEXT)),
+        score=score,
+    )
+
+
+def _words(found: Any) -> SparseVector:
+    return NO_WORDS if found is None else SparseVector(indices=tuple(found.indices), values=tuple(found.values))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

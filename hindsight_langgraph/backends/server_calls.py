@@ -10,7 +10,6 @@ from typing import Any, Final
 from hindsight_langgraph.backends.engine import (
     CONTEXT,
     DENSE,
-    NO_WORDS,
     TEXT,
     Count,
     CountValues,
@@ -28,6 +27,7 @@ from hindsight_langgraph.backends.engine import (
     Upsert,
     checked_name,
     parse_place,
+    point_of,
 )
 from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf, Unembedded
 from hindsight_langgraph.backends.payload import FLOATS, INTEGERS, KEYWORDS, MOMENT, REVISION, TENANT
@@ -75,7 +75,7 @@ def calls(op: EngineOp[Any], settings: ServerSettings) -> Plan[Any]:
         case Rank():
             requests = [_query(ranking, op.fields) for ranking in op.rankings]
             found = yield from _call("query_batch_points", collection_name=_name(op.place, settings), requests=requests)
-            return [[_point(each, each.score) for each in reply.points] for reply in found]
+            return [[point_of(each, each.score) for each in reply.points] for reply in found]
         case Scroll():
             return (yield from _scroll(op, settings))
         case Count():
@@ -191,7 +191,7 @@ def _scroll(op: Scroll, settings: ServerSettings) -> Plan[tuple[list[Point], str
         with_payload=list(op.fields) or False,
         with_vectors=op.with_vectors,
     )
-    return [_point(each) for each in found], None if after is None else str(after)
+    return [point_of(each) for each in found], None if after is None else str(after)
 
 
 def _write(op: Upsert | SetDense | Overwrite | Remove, settings: ServerSettings) -> Plan[None]:
@@ -242,20 +242,3 @@ def _struct(point: Point) -> Any:
     if point.dense is not None:
         vectors[DENSE] = list(point.dense)
     return _models().PointStruct(id=point.id, vector=vectors, payload=dict(point.payload))
-
-
-def _point(found: Any, score: float = 0.0) -> Point:
-    vectors: dict[str, Any] = found.vector or {}
-    dense = vectors.get(DENSE)
-    return Point(
-        id=str(found.id),
-        payload=found.payload or {},
-        dense=None if dense is None else tuple(dense),
-        text=_words(vectors.get(TEXT)),
-        context=_words(vectors.get(CONTEXT)),
-        score=score,
-    )
-
-
-def _words(found: Any) -> SparseVector:
-    return NO_WORDS if found is None else SparseVector(indices=tuple(found.indices), values=tuple(found.values))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hindsight_langgraph import keys
 from hindsight_langgraph.errors import StoreError
 from hindsight_langgraph.ops import ReadFields, WriteFields
-from hindsight_langgraph.plan import Plan, ask
+from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.records import Scope
 
 
@@ -24,11 +24,15 @@ class Learned(NamedTuple):
 
 def read_learned(scope: Scope) -> Plan[Learned]:
     """Read both; a working store that is down costs them, not the write."""
-    try:
-        aliases = yield from ask(ReadFields(key=keys.aliases(scope)))
-        forgotten = yield from ask(ReadFields(key=keys.tombstones(scope)))
-    except StoreError:
-        return Learned({}, frozenset())
+    replies = yield from together(ReadFields(key=keys.aliases(scope)), ReadFields(key=keys.tombstones(scope)))
+    found: list[dict[str, bytes]] = []
+    for reply in replies:
+        if isinstance(reply, StoreError):
+            return Learned({}, frozenset())
+        if isinstance(reply, Exception):
+            raise reply
+        found.append(reply)
+    aliases, forgotten = found
     return Learned({name: value.decode() for name, value in aliases.items()}, frozenset(forgotten))
 
 

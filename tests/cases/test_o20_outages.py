@@ -144,3 +144,4 @@ def test_an_outcome_that_no_store_takes_does_not_break_the_agent(stoppable_redis
     stoppable_redis.stop()
     with open_on(stoppable_redis, tmp_path / "m") as memory:
         memory.outcome(scope="u1", success=True)
+        assert memory._runtime.outages["working store"].since is not None

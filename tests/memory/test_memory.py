@@ -69,7 +69,8 @@ def test_a_script_that_forgets_to_close_still_ends(tmp_path: Path):
         f"memory = open_memory(Path({str(tmp_path)!r}))\n"
         f"memory.annotate([('user', {FACT!r})], scope='u1')\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2], timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2], timeout=60)
+    assert done.returncode == 0
 
 
 def test_a_second_process_on_the_directory_is_told_so(tmp_path: Path, memory: HindsightMemory):
@@ -208,20 +209,6 @@ def test_idle_users_are_consolidated_once_their_time_has_come(tmp_path: Path):
         clock.advance(minutes=6)
         assert len(memory.run_due()) == 1
         assert memory.run_due() == []
-
-
-def test_twenty_turns_bring_a_light_pass_and_fewer_do_not(tmp_path: Path):
-    clock = FakeClock()
-    with open_memory(tmp_path, clock=clock) as memory:
-        text = "The spare key hangs behind the blue door."
-        memory.remember([{"role": "user", "content": text, "id": "a"}], scope=Scope(user_id="u1", session_id="a"))
-        clock.advance(hours=1)
-        for _ in range(19):
-            memory.touch(scope="u1")
-        assert memory.settle()
-        assert memory.trajectory(scope="u1").outcome is None
-        memory.touch(scope="u1")
-        assert memory.settle()
 
 
 def test_a_small_chat_model_reads_what_rules_would_have_read(tmp_path: Path):
