@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
@@ -22,6 +21,7 @@ from hindsight_langgraph.annotation.feedback import Event
 from hindsight_langgraph.annotation.report import AnnotationReport
 from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
 from hindsight_langgraph.assembly import ADAPTERS, Parts, assemble
+from hindsight_langgraph.closing import Closing
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.applying import restore
 from hindsight_langgraph.consolidation.health import Health
@@ -75,7 +75,7 @@ R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class HindsightMemory:
+class HindsightMemory(Closing):
     """A three-layer memory: working, episodic, semantic.
 
     Make one with `HindsightMemory.open("./memory")` (embedded, offline, no key) or `HindsightMemory.from_env()`, share it between
@@ -742,18 +742,6 @@ class HindsightMemory:
     async def aclose(self) -> None:
         """As `close`, for clients bound to the running loop."""
         await self._parts.aclose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.aclose()
 
     # --- plans -----------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from enum import Enum
-from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -28,6 +27,7 @@ from hindsight_langgraph.checkpointers.listing import Listing
 from hindsight_langgraph.checkpointers.opening import open_store
 from hindsight_langgraph.checkpointers.values import ValueCodec
 from hindsight_langgraph.clock import SystemClock
+from hindsight_langgraph.closing import Closing
 from hindsight_langgraph.errors import ConfigError
 from hindsight_langgraph.outages import Outage
 from hindsight_langgraph.plan import Op, Plan, adrive, drive
@@ -36,7 +36,7 @@ R = TypeVar("R")
 _ANY_READ = ReadCheckpoint(thread="", ns="")
 
 
-class HindsightSaver(BaseCheckpointSaver[int]):
+class HindsightSaver(Closing, BaseCheckpointSaver[int]):
     """A checkpointer for sync and async graphs alike; one object serves threads, several event loops and processes.
 
     Values are stored once per thread by content, and a list of messages as what changed since the version before, so that a
@@ -149,18 +149,6 @@ class HindsightSaver(BaseCheckpointSaver[int]):
     async def aclose(self) -> None:
         """As `close`."""
         await self._store.aclose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.aclose()
 
     # --- the contract, blocking
 
