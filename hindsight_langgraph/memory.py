@@ -583,13 +583,21 @@ class HindsightMemory(Closing):
         """As `archived`."""
         return await self._arun(caring.list_units(as_scope(scope), statuses=None, limit=limit, collection="cold"))
 
-    def erase(self, *, scope: Scope | str) -> caring.Erased:
-        """Remove everything of a user from both stores, and say what it was (SPEC G8)."""
-        return self._run(caring.erase(as_scope(scope), timeout_s=self.config.timeout_s))
+    def erase(self, *, scope: Scope | str, threads: Collection[str] = ()) -> caring.Erased:
+        """Remove everything of a user from every store, and say what it was (SPEC G8).
 
-    async def aerase(self, *, scope: Scope | str) -> caring.Erased:
+        Of the conversations on `memory.checkpointer()` those go whose runs named this user, and no other, in `configurable`.
+        A thread that has its user from the run's context does not say whose it is: name it in `threads`.
+        """
+        user = as_scope(scope)
+        held = self.checkpointer().delete_user(user.user_id, threads=threads)
+        return self._run(caring.erase(user, threads=held, timeout_s=self.config.timeout_s))
+
+    async def aerase(self, *, scope: Scope | str, threads: Collection[str] = ()) -> caring.Erased:
         """As `erase`."""
-        return await self._arun(caring.erase(as_scope(scope), timeout_s=self.config.timeout_s))
+        user = as_scope(scope)
+        held = await self.checkpointer().adelete_user(user.user_id, threads=threads)
+        return await self._arun(caring.erase(user, threads=held, timeout_s=self.config.timeout_s))
 
     def reembed(self) -> int:
         """Embed what has no embedding of the present model: after a change of model, or an outage of it (SPEC A11).

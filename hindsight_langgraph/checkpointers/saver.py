@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -25,6 +25,7 @@ from hindsight_langgraph.checkpointers.continuing import Continuing
 from hindsight_langgraph.checkpointers.flows import Flows, Lifetime
 from hindsight_langgraph.checkpointers.listing import Listing
 from hindsight_langgraph.checkpointers.opening import open_store
+from hindsight_langgraph.checkpointers.ownership import delete_user
 from hindsight_langgraph.checkpointers.values import ValueCodec
 from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.closing import Closing
@@ -183,6 +184,13 @@ class HindsightSaver(Closing, BaseCheckpointSaver[int]):
         """Delete everything of a thread."""
         self._run(self._flows.delete_thread(thread_id))
 
+    def delete_user(self, user_id: str, *, threads: Collection[str] = ()) -> int:
+        """Delete every thread whose runs named this user, and no other, in `configurable`; and the threads named.
+
+        Returns how many there were.
+        """
+        return self._run(delete_user(self._flows, user_id, threads=threads))
+
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints that runs made, but those that a later one's delta channels are built from."""
         self._run(self._flows.delete_for_runs(run_ids))
@@ -234,6 +242,10 @@ class HindsightSaver(Closing, BaseCheckpointSaver[int]):
     async def adelete_thread(self, thread_id: str) -> None:
         """As `delete_thread`."""
         await self._arun(self._flows.delete_thread(thread_id))
+
+    async def adelete_user(self, user_id: str, *, threads: Collection[str] = ()) -> int:
+        """As `delete_user`."""
+        return await self._arun(delete_user(self._flows, user_id, threads=threads))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """As `delete_for_runs`."""
