@@ -32,7 +32,9 @@ _SYMPTOM: Final = re.compile(
     r"|崩溃|宕机|报错|被拒|损坏|溢出|已过期|已满|连不上|打不开|[1-9]\d* ?(?:个|项|条)?(?:失败|错误)",
     re.IGNORECASE,
 )
-_NO_SYMPTOM: Final = re.compile(r"\b(?:no|not|never|without|zero|0)\b(?:\s+\w+){0,2}\s*$|(?:没有?|无|未|不|零|0 ?(?:个|项|条)?)\s*$", re.IGNORECASE)
+_NO_SYMPTOM: Final = re.compile(
+    r"\b(?:no|not|never|without|zero|0)\b(?:\s+\w+){0,2}\s*$|(?:没有?|无|未|不|零|0 ?(?:个|项|条)?)\s*$", re.IGNORECASE
+)
 
 _LOOK_BACK: Final = 40
 """Characters before the name of a fault in which "no" may stand."""
@@ -114,7 +116,9 @@ def is_read(tool: str | None) -> bool:
 
 def shows_a_fault(answer: str) -> bool:
     """Whether what a tool answered tells that something is broken."""
-    return any(not _NO_SYMPTOM.search(answer[max(0, match.start() - _LOOK_BACK) : match.start()]) for match in _SYMPTOM.finditer(answer))
+    return any(
+        not _NO_SYMPTOM.search(answer[max(0, match.start() - _LOOK_BACK) : match.start()]) for match in _SYMPTOM.finditer(answer)
+    )
 
 
 def comes_from_outside(error: str) -> bool:

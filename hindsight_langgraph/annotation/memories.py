@@ -43,7 +43,7 @@ def judge_memories(case: Case, *, likeness: Mapping[str, Mapping[int, float]] | 
     steps = judge_steps(case)
     causes = frozenset(i for i, judgement in enumerate(steps) if judgement.role is CausalRole.DIRECT_CAUSE)
     detours = frozenset(i for i, judgement in enumerate(steps) if judgement.effect is Effect.NEGATIVE)
-    return [_judge(memory, case, course, causes, detours, (likeness or {}).get(memory.id)) for memory in case.memories]
+    return [_judge(memory, case, course, causes, detours, likeness=(likeness or {}).get(memory.id)) for memory in case.memories]
 
 
 def _judge(
@@ -52,6 +52,7 @@ def _judge(
     course: Course,
     causes: frozenset[int],
     detours: frozenset[int],
+    *,
     likeness: Mapping[int, float] | None,
 ) -> Judgement:
     others = [other for other in case.memories if other is not memory]

@@ -53,9 +53,7 @@ def _told(steps: Sequence[Step], last: int) -> Outcome | None:
 def _is_consent(steps: Sequence[Step], place: int) -> bool:
     asked = next((step for step in reversed(steps[:place]) if step.kind is StepKind.MESSAGE), None)
     said = steps[place].content
-    return (
-        asked is not None and is_question(asked.content) and bool(_BARE_CONSENT.match(said)) and not _THANKS.search(said)
-    )
+    return asked is not None and is_question(asked.content) and bool(_BARE_CONSENT.match(said)) and not _THANKS.search(said)
 
 
 def _ended_in_error(steps: Sequence[Step], last: int) -> Outcome | None:

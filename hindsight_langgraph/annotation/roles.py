@@ -81,7 +81,12 @@ def _found_and_mended(course: Course, i: int) -> Finding | None:
     if i in course.tools and i > course.symptoms[-1] and not is_read(course.steps[i].tool):
         return _CAUSE, _GOOD, 0.66, "put right what was found", i in course.product
     following = course.next_tool(i)
-    if course.steps[i].kind is StepKind.PLAN and i > course.symptoms[-1] and following is not None and following not in course.checks:
+    if (
+        course.steps[i].kind is StepKind.PLAN
+        and i > course.symptoms[-1]
+        and following is not None
+        and following not in course.checks
+    ):
         return _CAUSE, _GOOD, 0.76, "decided what put right what was found", True
     return None
 

@@ -58,7 +58,9 @@ def use_of(
             found[i] = f"carries {_listed(only_here)}"
             named = named or step.kind is StepKind.TOOL
             decisive = decisive or named
-        elif step.kind is not StepKind.MESSAGE and (common := shared(memory.content, text) - (frozenset() if _DEFINES.search(memory.content) else asked)):
+        elif step.kind is not StepKind.MESSAGE and (
+            common := shared(memory.content, text) - (frozenset() if _DEFINES.search(memory.content) else asked)
+        ):
             if any(common < shared(other.content, text) for other in others):
                 continue
             cites = step.kind is StepKind.PLAN and bool(_CITED.search(step.content))
