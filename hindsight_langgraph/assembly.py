@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.config import HindsightConfig
@@ -19,18 +19,14 @@ from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.models.embedders import CachedEmbedder, LangChainEmbedder, embedder_from_config
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, TokenCounter, WorkingStore
 from hindsight_langgraph.recall.pipeline import tools_for
-from hindsight_langgraph.recall.query_adapter import AdapterShelf
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.runtime import Runtime
 from hindsight_langgraph.tracing import trace_write
+from hindsight_langgraph.training.deployment import Shelves
 
 if TYPE_CHECKING:
     from hindsight_langgraph.checkpointers import HindsightSaver
-
-
-ADAPTERS: Final = "adapters"
-"""Directory of the learned query adapters, under the memory's own."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -85,6 +81,7 @@ def assemble(
     time = clock or SystemClock()
     counter = token_counter or estimate_tokens
     embedder = _embedder(config, embeddings)
+    shelves = Shelves.under(config.path)
     chat = _chat(config, chat_model)
     runtime = Runtime(
         working=_working_store(config, time),
@@ -99,7 +96,8 @@ def assemble(
         writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
         recalling=replace(
             tools_for(embedder.space, counter=counter, directory=config.path),
-            adapter=AdapterShelf(config.path / ADAPTERS).load(embedder.space),
+            adapter=shelves.adapters.load(embedder.space),
+            learned=shelves.rankers.load(),
         ),
         counter=counter,
         space=embedder.space,

@@ -10,7 +10,6 @@ from hindsight_langgraph import keys
 from hindsight_langgraph.annotation.trajectory import read_trajectory
 from hindsight_langgraph.errors import StoreError
 from hindsight_langgraph.feedback import Judged
-from hindsight_langgraph.flows.recalling import accounts_of
 from hindsight_langgraph.ops import Later, Notify, ReadLog
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.recall.recollection import TracedRun
@@ -21,6 +20,11 @@ class _Account(Record, extra="ignore"):
     """What is read of an account of a recall."""
 
     run: TracedRun | None = None
+
+
+def accounts_of(scope: Scope) -> str:
+    """The name under which accounts of recalls are settled: apart from writes, which a recall waits for."""
+    return f"{scope.owner}\0accounts"
 
 
 def tell_outcome(scope: Scope, *, success: bool | None, comment: str) -> Plan[None]:

@@ -15,6 +15,7 @@ from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
+from hindsight_langgraph.recall.domain_rankers import NO_DOMAIN
 from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.query_adapter import QueryAdapter
 from hindsight_langgraph.recall.ranker import Ranker, shipped_ranker
@@ -38,6 +39,8 @@ class RecallTools:
     """Tells when nothing found is an answer; None leaves it to the rules."""
     ranker: Ranker | None = None
     """Re-ranks what the weighted sum found; None leaves it at that."""
+    learned: Mapping[str, Ranker] = field(default_factory=dict[str, Ranker])
+    """By task domain (blank for none), the ranker that the deployment learnt from its own outcomes; it goes before `ranker`."""
     head: RouteHead | None = None
     """Classifies queries by region; None leaves it to the rules."""
     cosine_floor: float = 0.0
@@ -101,8 +104,9 @@ def recall_units(
     ranked = score.score(
         channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
     )
-    if config.ranker and tools.ranker is not None and config.preset == "fused":
-        ranked = tools.ranker.rerank(ranked, read)
+    ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
+    if config.ranker and ranker is not None and config.preset == "fused":
+        ranked = ranker.rerank(ranked, read)
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
     abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""
     chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items)
