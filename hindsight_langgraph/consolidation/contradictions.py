@@ -16,10 +16,10 @@ from typing import Final
 from hindsight_langgraph.consolidation.changes import Merge, Retire
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import Key, attribute_keys, subject_keys
-from hindsight_langgraph.consolidation.values import Likeness, compare_values
 from hindsight_langgraph.encoding.match import replaces
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import is_restated
+from hindsight_langgraph.encoding.values import Likeness, compare_values
 from hindsight_langgraph.records import MemoryUnit, Status, Triple
 
 _BESIDES: Final = re.compile(

@@ -10,8 +10,8 @@ from typing import Final
 from hindsight_langgraph.config import ConsolidationConfig
 from hindsight_langgraph.consolidation.changes import Add
 from hindsight_langgraph.consolidation.made import PATTERN, is_made, made_from
-from hindsight_langgraph.consolidation.values import read_value
 from hindsight_langgraph.encoding.split import clip
+from hindsight_langgraph.encoding.values import read_value
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import Kind, MemoryUnit, Region, Status
 
