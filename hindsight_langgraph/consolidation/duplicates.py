@@ -71,7 +71,8 @@ def find_duplicates(
                     Merge(kept=older.id, gone=newer.id, kept_text=older.content, gone_text=newer.content, reason=reason)
                 )
         elif one_region and closeness >= config.link_cosine and other.id not in one.related:
-            links.append(Link(first=one.id, second=other.id, reason=f"close, {closeness:.2f}"))
+            unsure = _may_be_one(older, newer)
+            links.append(Link(first=older.id, second=newer.id, reason=f"close, {closeness:.2f}", unsure=unsure))
     return merges + [link for link in links if not set(link.ids) & taken]
 
 
@@ -95,6 +96,14 @@ def _may_repeat(older: MemoryUnit, newer: MemoryUnit, *, closeness: float) -> bo
     if is_chinese(older.content) != is_chinese(newer.content):
         return closeness >= _ACROSS_LANGUAGES and restates(newer, older)
     return repeats(newer, older) if older.region is newer.region else restates(newer, older)
+
+
+def _may_be_one(older: MemoryUnit, newer: MemoryUnit) -> bool:
+    """Whether nothing certain keeps two close units apart: statements, numbers, polarity, speaker."""
+    if older.triple and newer.triple and not _same_statement(older, newer):
+        return False
+    before, after = set(_NUMBER.findall(older.content)), set(_NUMBER.findall(newer.content))
+    return older.speaker is newer.speaker and (before <= after or after <= before) and _same_polarity(older, newer)
 
 
 def _same_statement(older: MemoryUnit, newer: MemoryUnit) -> bool:

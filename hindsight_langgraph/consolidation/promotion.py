@@ -60,4 +60,4 @@ def _pattern(name: str, evidence: Sequence[MemoryUnit], *, now: datetime) -> Add
     else:
         content, kind = f"{clip(latest.content, _CHARS)} ({times})", Kind.FACT
     unit = made_from(evidence, tag=PATTERN, name=name, content=content, kind=kind, importance=_IMPORTANCE, now=now)
-    return Add(made=unit.model_copy(update={"triple": latest.triple}), reason=f"recurs {times}")
+    return Add(made=unit.model_copy(update={"triple": latest.triple}), about=name, reason=f"recurs {times}")
