@@ -44,7 +44,7 @@ from hindsight_langgraph.training.dialogues import Dialogue, read_dialogues
 SIZES = (1_000, 10_000, 100_000)
 CHANGED = 1_000
 BATCH = 500
-ROUNDS = 5
+ROUNDS = 3
 START = datetime(2025, 1, 1, tzinfo=UTC)
 NOW = START + timedelta(days=60)
 
