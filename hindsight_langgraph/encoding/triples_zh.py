@@ -38,11 +38,11 @@ _CALL_ME: Final = re.compile(
 _WORK: Final = re.compile(rf"^{_WHO}{_ADVERBS}在(?P<object>[^，。；！？,;!?]{{2,16}}?)(?:工作|上班|任职)")
 _ALLERGY: Final = re.compile(rf"^{_WHO}{_ADVERBS}(?P<no>不再|已经不|不)?对(?P<object>[^，。；！？,;!?]{{1,12}})过敏")
 _FAVOURITE: Final = re.compile(
-    r"^我(?:现在|目前)?(?P<attribute>最(?:喜欢|爱)的[^，。；！？,;!?的是]{1,6})(?:现在|目前)?是(?P<object>[^，。；！？,;!?]{1,24})"
+    r"^我(?:现在|目前)?(?P<attribute>最(?:喜欢|爱)的[^，。；！？,;!?的是]{1,6})(?:现在|目前)?是(?P<object>[^，。；！？,;!?]{1,60})"
 )
 _OF: Final = re.compile(
     r"^(?P<subject>[^，。；！？,;!?的]{1,16})的(?P<attribute>[^，。；！？,;!?的是为]{1,8})(?:现在|目前)?(?P<no>不是)?"
-    r"(?(no)|(?:是|为|改成了?|改为|换成了?|变成了?))(?P<object>[^，。；！？,;!?]{1,24})"
+    r"(?(no)|(?:是|为|改成了?|改为|换成了?|变成了?))(?P<object>[^，。；！？,;!?]{1,60})"
 )
 _POINTER: Final = re.compile(r"^(?:它|他|她|你|我|这|那|哪|什么|东西|长|短|多|少|大|小)")
 """Values that say nothing without the sentence before."""
