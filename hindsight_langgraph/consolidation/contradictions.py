@@ -22,7 +22,7 @@ from hindsight_langgraph.encoding.cues import is_chinese
 from hindsight_langgraph.encoding.match import replaces
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import is_restated
-from hindsight_langgraph.encoding.values import Likeness, compare_values
+from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
 from hindsight_langgraph.records import MemoryUnit, Status, Triple
 
 _BESIDES: Final = re.compile(
@@ -30,6 +30,9 @@ _BESIDES: Final = re.compile(
     re.IGNORECASE,
 )
 """Words by which a second value stands beside the first."""
+
+_LATIN: Final = re.compile(r"[A-Za-z0-9]")
+_DIGIT: Final = re.compile(r"\d")
 
 
 Alike = AbstractSet[frozenset[str]]
@@ -52,16 +55,25 @@ def find_contradictions(units: Iterable[MemoryUnit], *, alike: Alike = frozenset
 
 
 def foreign_values(units: Iterable[MemoryUnit]) -> list[tuple[str, str]]:
-    """Pairs of values, one Chinese and one not, that two statements give one attribute of one thing; each once, in time order."""
+    """Pairs of values, one Chinese and one not, that two statements give one attribute of one thing; each once, in time order.
+
+    Values with numbers, codes or names of both scripts are left out: rules compare those, and embeddings overlook them.
+    """
     able = sorted((unit for unit in units if _speaks(unit)), key=_order)
     pairs: dict[tuple[str, str], None] = {}
     for older, newer in _pairs(able):
         one, other = older.triple, newer.triple
         assert one is not None
         assert other is not None
-        if is_chinese(one.value) != is_chinese(other.value) and attribute_keys(one.attribute) & attribute_keys(other.attribute):
+        if _are_foreign(one.value, other.value) and attribute_keys(one.attribute) & attribute_keys(other.attribute):
             pairs.setdefault((one.value, other.value))
     return list(pairs)
+
+
+def _are_foreign(one: str, other: str) -> bool:
+    chinese, latin = (one, other) if is_chinese(one) else (other, one)
+    plain = is_chinese(chinese) and not _LATIN.search(chinese) and not is_chinese(latin) and not _DIGIT.search(latin)
+    return plain and read_value(one).withdrawn == read_value(other).withdrawn
 
 
 def judge_pair(older: MemoryUnit, newer: MemoryUnit, *, alike: Alike = frozenset()) -> Merge | Retire | None:

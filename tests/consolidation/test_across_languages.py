@@ -94,6 +94,8 @@ def test_values_of_other_attributes_subjects_or_one_language_are_not_compared_by
         unit("b", triple=("brother", "lives_in", "Berlin")),
         unit("c", triple=("user", "works_at", "Berlin Zoo")),
         unit("d", triple=("user", "lives_in", "上海")),
+        unit("e", triple=("run", "f1", "0.913")),
+        unit("f", triple=("run", "f1", "0.913 作废")),
     ]
     assert foreign_values(units) == []
 
