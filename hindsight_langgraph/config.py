@@ -110,6 +110,9 @@ class ConsolidationConfig(Section):
     """Units of one owner that a tier holds (SPEC A13)."""
     pattern_size: int = Field(default=3, ge=2)
     """Episodes of how many sessions make a pattern (SPEC F6)."""
+    model_calls: int = Field(default=8, ge=0)
+    """How often each pass may ask the chat model in one run: for statements, summaries, and whether two memories are one. 0 leaves all
+    of that to the rules."""
     in_process: bool = True
     """False leaves due runs to other processes: Celery workers, or a cron on LangGraph Platform."""
     tick_s: float = Field(default=15.0, gt=0)
