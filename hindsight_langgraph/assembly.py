@@ -23,7 +23,6 @@ from hindsight_langgraph.recall.query_adapter import AdapterShelf
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.runtime import Runtime
-from hindsight_langgraph.tracing import trace_write
 
 if TYPE_CHECKING:
     from hindsight_langgraph.checkpointers import HindsightSaver
@@ -106,7 +105,7 @@ def assemble(
         chat=chat is not None,
     )
     feedback = FeedbackSender()
-    runtime.listeners += [trace_write, feedback.on_event]
+    runtime.listeners.append(feedback.on_event)
     return Parts(runtime=runtime, settings=settings, feedback=feedback)
 
 
