@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hindsight_langgraph.clock import SystemClock
-from hindsight_langgraph.config import HindsightConfig
+from hindsight_langgraph.config import HindsightConfig, WriteConfig
 from hindsight_langgraph.encoding.entities import AliasTable
 from hindsight_langgraph.encoding.heads import load_heads
 from hindsight_langgraph.encoding.model_extractor import ModelExtractor
@@ -22,7 +22,6 @@ from hindsight_langgraph.recall.pipeline import tools_for
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.runtime import Runtime
-from hindsight_langgraph.tracing import trace_write
 from hindsight_langgraph.training.deployment import Shelves
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def assemble(
         chat=chat is not None,
     )
     feedback = FeedbackSender()
-    runtime.listeners += [trace_write, feedback.on_event]
+    runtime.listeners.append(feedback.on_event)
     return Parts(runtime=runtime, settings=settings, feedback=feedback)
 
 
@@ -115,8 +114,12 @@ def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool
         aliases=AliasTable(),
         redactor=redactor,
         space=space,
-        extractor=ModelExtractor(redactor=redactor, max_turn_chars=config.write.max_turn_chars) if chat else None,
+        extractor=_extractor(config.write, redactor) if chat else None,
     )
+
+
+def _extractor(config: WriteConfig, redactor: SecretRedactor) -> ModelExtractor:
+    return ModelExtractor(redactor=redactor, max_turn_chars=config.max_turn_chars, max_tokens=config.answer_tokens)
 
 
 def _embedder(config: HindsightConfig, embeddings: Any) -> Embedder:
@@ -141,12 +144,12 @@ def _chat(config: HindsightConfig, chat_model: Any) -> StructuredChat | None:
     from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
 
     if isinstance(model, str):
-        return chat_from_spec(model, config)
+        return chat_from_spec(model, config, timeout_s=config.chat_timeout_s, max_concurrency=config.chat_concurrency)
     if hasattr(model, "complete") and hasattr(model, "acomplete"):
         port: StructuredChat = model
         return port
     if hasattr(model, "invoke") and hasattr(model, "ainvoke"):
-        return LangChainChat(model)
+        return LangChainChat(model, timeout_s=config.chat_timeout_s, max_concurrency=config.chat_concurrency)
     raise ConfigError(
         f"chat_model is a {type(model).__name__}; pass a LangChain chat model or a spec such as 'openai:gpt-4.1-mini'"
     )

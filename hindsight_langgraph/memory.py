@@ -801,8 +801,15 @@ class HindsightMemory(Closing):
         now = self.clock.now()
         turns = self._turns(messages, at or now)
         recalled = [unit.id for unit in recollection.units] if recollection else []
-        asked = recollection.query.text if recollection else ""
-        plan = writing.annotate(turns, recalled=recalled, asked=asked, scope=as_scope(scope), now=now, settings=self._settings)
+        plan = writing.annotate(
+            turns,
+            recalled=recalled,
+            asked=recollection.query.text if recollection else "",
+            traced=recollection.run if recollection else None,
+            scope=as_scope(scope),
+            now=now,
+            settings=self._settings,
+        )
         return tracing.staged(
             "hindsight.annotate",
             lambda _: plan,
