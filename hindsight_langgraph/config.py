@@ -69,6 +69,8 @@ class RecallConfig(Section):
     the strict filter loses four points of the expected memories, since not every name is caught on both sides."""
     ranker: bool = True
     """False leaves the order to the weighted sum."""
+    walk: bool = True
+    """False leaves out the walk from the first hits to an outcome, or through one thing to another (SPEC D4)."""
     abstain: bool = True
     """False injects the best candidates even if nothing says that they answer."""
     dynamic_cut: bool = True

@@ -167,6 +167,7 @@ def _reasons(candidate: Scored, standing: Standing | None) -> tuple[str, ...]:
         "date": "of the time asked about",
         "entity": "about the thing named",
         "chain": "its place in the chain fits",
+        "walk": "where the walk from the first hits leads",
     }
     found += [words for name, words in told.items() if candidate.terms.get(name)]
     found += ["shown as history"] * (standing is Standing.HISTORY)

@@ -13,13 +13,14 @@ from hindsight_langgraph.errors import CallError, HindsightError, ModelError, St
 from hindsight_langgraph.ops import Embed, Probe, SearchUnits
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
-from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
+from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score, walk
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.query_adapter import QueryAdapter
 from hindsight_langgraph.recall.ranker import Ranker, shipped_ranker
-from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
+from hindsight_langgraph.recall.recollection import Dropped, Item, Query, Recollection, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
+from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Turn
 from hindsight_langgraph.similarity import COSINE_FLOORS
@@ -96,13 +97,28 @@ def recall_units(
     vector, degraded = yield from _embedded(read.text, tools)
     way = route(read, words=query.text or read.text, vector=vector, head=tools.head, asked=query.regions)
     searched = tools.adapter.apply(vector) if tools.adapter is not None and vector is not None else vector
-    found, more = yield from _found(read, way, searched, scope=scope, config=config, as_of=as_of)
+    where = channels.readable(read, way, scope=scope, config=config, as_of=as_of)
+    probes = channels.build_probes(read, searched, where=where, config=config)
+    replies, more = yield from _searched(probes, cold=read.distant)
     turns = channels.session_candidates(session, read, scope=scope, now=as_of or now, config=config)
-    ranked = score.score(
-        channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
+
+    def rank(replies: Mapping[str, Sequence[Hit]]) -> list[Scored]:
+        found = channels.merge(replies, walks_by="dense" if searched is not None else "text")
+        units = channels.without_repeats(found, turns)
+        return score.score(units, read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor)
+
+    ranked = rank(replies)
+    further = (
+        {}
+        if not config.walk or _is_all(probes, replies)
+        else walk.second_probes(ranked, read, searched, where=where, config=config)
     )
+    if further:
+        later, still = yield from _searched(further, cold=read.distant)
+        ranked, more = rank({**replies, **later}), (*more, *still)
     if config.ranker and tools.ranker is not None and config.preset == "fused":
         ranked = tools.ranker.rerank(ranked, read)
+    ranked = walk.walked(ranked, read) if config.walk else ranked
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
     abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""
     chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items)
@@ -136,13 +152,11 @@ def _embedded(text: str, tools: RecallTools) -> Plan[tuple[Vector | None, tuple[
     return vectors[0], ()
 
 
-def _found(
-    read: Cues, way: Route, vector: Vector | None, *, scope: Scope, config: RecallConfig, as_of: datetime | None
-) -> Plan[tuple[list[channels.Candidate], tuple[str, ...]]]:
-    probes = channels.build_probes(read, way, vector, scope=scope, config=config, as_of=as_of)
+def _searched(probes: Mapping[str, Probe], *, cold: bool) -> Plan[tuple[dict[str, list[Hit]], tuple[str, ...]]]:
+    """The hits of each probe, with what could not be asked; one round trip where all goes well."""
     if not probes:
-        return [], ()
-    requests = [channels.search(probes)] + ([channels.search(probes, cold=True)] if read.distant else [])
+        return {}, ()
+    requests = [channels.search(probes)] + ([channels.search(probes, cold=True)] if cold else [])
     replies = yield from together(*requests)
     hits: dict[str, list[Hit]] = {name: [] for name in probes}
     degraded: list[str] = []
@@ -154,7 +168,12 @@ def _found(
             partial = dict(zip(probes, reply, strict=True))
         for name, found in partial.items():
             hits[name] += found
-    return channels.merge(hits, walks_by="dense" if vector is not None else "text"), tuple(degraded)
+    return hits, tuple(degraded)
+
+
+def _is_all(probes: Mapping[str, Probe], replies: Mapping[str, Sequence[Hit]]) -> bool:
+    """Whether the first search has seen every unit that may be read: bare likeness found fewer than it may."""
+    return "dense" in probes and 0 < len(replies["dense"]) < probes["dense"].limit
 
 
 def _one_by_one(
