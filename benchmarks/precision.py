@@ -30,7 +30,13 @@ from hindsight_langgraph.recall.recollection import Recollection, Standing
 from hindsight_langgraph.records import REGION_OF, Kind, MemoryUnit, Scope, Status, user_owner
 from hindsight_langgraph.transfer import header
 
-KIND = {"preference": Kind.PREFERENCE, "decision": Kind.DECISION, "entity": Kind.FACT, "open_question": Kind.TASK_STATE, "relation": Kind.FACT}
+KIND = {
+    "preference": Kind.PREFERENCE,
+    "decision": Kind.DECISION,
+    "entity": Kind.FACT,
+    "open_question": Kind.TASK_STATE,
+    "relation": Kind.FACT,
+}
 UNIVERSAL = "user:universal"
 
 
@@ -91,7 +97,15 @@ def single_cases(folder: Path) -> Iterator[Case]:
     """The cases of one question each."""
     for row in json.loads((folder / "retrieval.cases.json").read_text()):
         limit = row.get("budget", {}).get("maxBeliefs")
-        yield _case(row["caseId"], row["category"], row["query"], row["expect"], row["scope"], user=row.get("userId", "test-user"), limit=limit)
+        yield _case(
+            row["caseId"],
+            row["category"],
+            row["query"],
+            row["expect"],
+            row["scope"],
+            user=row.get("userId", "test-user"),
+            limit=limit,
+        )
 
 
 def session_cases(folder: Path) -> Iterator[Case]:
@@ -102,7 +116,9 @@ def session_cases(folder: Path) -> Iterator[Case]:
             yield _case(name, "session", turn["userMessage"], turn["expect"], turn["scope"], user="test-user", limit=None)
 
 
-def _case(name: str, category: str, query: str, expect: Mapping[str, Any], scope: list[str], *, user: str, limit: int | None) -> Case:
+def _case(
+    name: str, category: str, query: str, expect: Mapping[str, Any], scope: list[str], *, user: str, limit: int | None
+) -> Case:
     """A belief that one part of the answer excludes and another one includes is allowed: we return one list."""
     parts = [part for part in expect.values() if isinstance(part, dict)]
     wanted = _ids(parts, "mustInclude")
@@ -132,8 +148,12 @@ def judge(case: Case, found: Recollection, beliefs: Mapping[str, Mapping[str, An
     """What was returned beyond what may be."""
     items = found.items[: case.limit] if case.limit is not None else found.items
     shown = [item.unit.id for item in items]
-    barred = {item.unit.id for item in items if _is_barred(beliefs[item.unit.id], case, current=item.standing is Standing.CURRENT)}
-    standing = {name for name, belief in beliefs.items() if belief["pinned"] or UNIVERSAL in belief["scope"]}  # what is always in force
+    barred = {
+        item.unit.id for item in items if _is_barred(beliefs[item.unit.id], case, current=item.standing is Standing.CURRENT)
+    }
+    standing = {
+        name for name, belief in beliefs.items() if belief["pinned"] or UNIVERSAL in belief["scope"]
+    }  # what is always in force
     return Verdict(
         case=case,
         leaked=tuple(name for name in shown if name in case.forbidden or name in barred),

@@ -53,6 +53,7 @@ from hindsight_langgraph.plan import Plan, adrive, ask, drive
 from hindsight_langgraph.ports import Clock, TokenCounter
 from hindsight_langgraph.recall.query_adapter import AdapterShelf
 from hindsight_langgraph.recall.recollection import Query, Recollection
+from hindsight_langgraph.recall.trigger import recall_trigger
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
 from hindsight_langgraph.reembed import reembed
 from hindsight_langgraph.scoping import scope_from_settings, scope_of_run
@@ -259,6 +260,16 @@ class HindsightMemory:
     ) -> Recollection:
         """As `recall`."""
         return await self._arun(self._recall(query, scope, as_of, visible))
+
+    def recall_due(self, query: Query, *, before: Recollection | None, failed: bool = False) -> str:
+        """Why a step calls for a recall, blank where what was recalled before still serves (SPEC D13).
+
+        Args:
+            query: the present step.
+            before: what was last recalled in this run; None where it is not at hand.
+            failed: whether the last tool call went wrong.
+        """
+        return recall_trigger(self._redacted(query), before=None if before is None else before.query, failed=failed)
 
     def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
@@ -834,13 +845,15 @@ class HindsightMemory:
         )
         return (yield from consolidating.rehearse(run, settings=self._settings))
 
+    def _redacted(self, query: Query) -> Query:
+        redact = self._settings.writing.redactor
+        clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(query, name))}
+        return query.model_copy(update=clean)
+
     def _recall(
         self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
     ) -> Plan[Recollection]:
-        redact = self._settings.writing.redactor
-        asked = Query(text=query) if isinstance(query, str) else query
-        clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(asked, name))}
-        query = asked.model_copy(update=clean)
+        query = self._redacted(Query(text=query) if isinstance(query, str) else query)
         return tracing.staged(
             tracing.RECALL_RUN,
             lambda run: recalling.recall(
