@@ -68,9 +68,9 @@ class Landscape:
         told = self._members({place: self.held[place] for place in whole})
         rare = [members for members in told if len(members) <= COMMON]
         shared = Counter(pair for members in rare for pair in combinations(members, 2))
-        for (one, other), words in shared.items():
+        for pair, words in shared.items():
             if words >= RARE_WORDS:
-                _join(found, one, other, WORDED)
+                _join(found, *pair, WORDED)
         for members in self._members({place: {_session(self.unit(place))} for place in whole}):
             if len(members) <= COMMON:
                 _join_all(found, members, TOGETHER)

@@ -107,9 +107,9 @@ def test_what_the_first_search_misses_is_found_through_what_it_found(memory: Rem
         unit("job", "Lena has work as a pilot with the Nordic Wings of Tartu.", entities=("lena", "nordic wings")),
         *(unit(f"x{i}", f"Work goes on: work {i}.") for i in range(30)),
     )
-    question, few = "What is the work of the sister of my flatmate?", {"dense_top": 4, "lexical_top": 4}
-    assert "job" not in {u.id for u in memory.recall(question, walk=False, **few).ranking}
-    assert "job" in {u.id for u in memory.recall(question, **few).units}
+    question = "What is the work of the sister of my flatmate?"
+    assert "job" not in {u.id for u in memory.recall(question, dense_top=4, lexical_top=4, walk=False).ranking}
+    assert "job" in {u.id for u in memory.recall(question, dense_top=4, lexical_top=4).units}
 
 
 def _linked_story(memory: Remembering) -> None:
