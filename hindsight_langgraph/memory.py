@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
@@ -22,6 +21,7 @@ from hindsight_langgraph.annotation.feedback import Event
 from hindsight_langgraph.annotation.report import AnnotationReport
 from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
 from hindsight_langgraph.assembly import ADAPTERS, Parts, assemble
+from hindsight_langgraph.closing import Closing
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.applying import restore
 from hindsight_langgraph.consolidation.health import Health
@@ -76,7 +76,7 @@ R = TypeVar("R")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class HindsightMemory:
+class HindsightMemory(Closing):
     """A three-layer memory: working, episodic, semantic.
 
     Make one with `HindsightMemory.open("./memory")` (embedded, offline, no key) or `HindsightMemory.from_env()`, share it between
@@ -594,13 +594,21 @@ class HindsightMemory:
         """As `archived`."""
         return await self._arun(caring.list_units(as_scope(scope), statuses=None, limit=limit, collection="cold"))
 
-    def erase(self, *, scope: Scope | str) -> caring.Erased:
-        """Remove everything of a user from both stores, and say what it was (SPEC G8)."""
-        return self._run(caring.erase(as_scope(scope), timeout_s=self.config.timeout_s))
+    def erase(self, *, scope: Scope | str, threads: Collection[str] = ()) -> caring.Erased:
+        """Remove everything of a user from every store, and say what it was (SPEC G8).
 
-    async def aerase(self, *, scope: Scope | str) -> caring.Erased:
+        Of the conversations on `memory.checkpointer()` those go whose runs named this user, and no other, in `configurable`.
+        A thread that has its user from the run's context does not say whose it is: name it in `threads`.
+        """
+        user = as_scope(scope)
+        held = self.checkpointer().delete_user(user.user_id, threads=threads)
+        return self._run(caring.erase(user, threads=held, timeout_s=self.config.timeout_s))
+
+    async def aerase(self, *, scope: Scope | str, threads: Collection[str] = ()) -> caring.Erased:
         """As `erase`."""
-        return await self._arun(caring.erase(as_scope(scope), timeout_s=self.config.timeout_s))
+        user = as_scope(scope)
+        held = await self.checkpointer().adelete_user(user.user_id, threads=threads)
+        return await self._arun(caring.erase(user, threads=held, timeout_s=self.config.timeout_s))
 
     def reembed(self) -> int:
         """Embed what has no embedding of the present model: after a change of model, or an outage of it (SPEC A11).
@@ -753,18 +761,6 @@ class HindsightMemory:
     async def aclose(self) -> None:
         """As `close`, for clients bound to the running loop."""
         await self._parts.aclose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.aclose()
 
     # --- plans -----------------------------------------------------------------------------------------------------------
 
