@@ -6,7 +6,8 @@ For each set and method: `tokens`, the median of what enters the prompt for a qu
 included for `ours`; bare texts one a line for the others); `recall`, the share of the evidence that is in it; `per_100`, the recall that 100 tokens buy
 (mean recall over mean tokens). `ours` is recall as shipped, with its cut and its budget; `ours_top5` leaves the cut away, so that five
 items enter; `naive_top5` the five nearest by bare embedding; `history` everything said so far. LoCoMo is asked without its adversarial
-category; on the labelled dialogues recall is 1 where an expected turn is there, and questions without an answer count for tokens alone.
+category; on the labelled dialogues recall is 1 where an expected turn is there, and questions without an answer count for tokens alone; there `misled` is the share of questions
+that are shown something superseded as if it held.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Cost:
     tokens: int
     recall: float | None
     """None where nothing is to be found."""
+    misleads: bool = False
+    """Whether something that has been superseded is among it as if it held."""
 
 
 def main() -> None:
@@ -90,7 +93,11 @@ def gold(folder: Path, embedder: CachedEmbedder) -> Iterator[Cost]:
             with BenchMemory("gold", embedder) as memory:
                 for asked in recall_probes(path, memory, config=config, tools=tools_for(SPACE), supersession="match"):
                     told = frozenset[str]().union(*asked.sources)
-                    yield Cost(method=method, tokens=asked.found.tokens, recall=_any(told, asked.probe.expected))
+                    shown = (sources for sources, holds in zip(asked.sources, asked.current, strict=True) if holds)
+                    misleads = any(asked.probe.forbidden & sources for sources in shown)
+                    yield Cost(
+                        method=method, tokens=asked.found.tokens, recall=_any(told, asked.probe.expected), misleads=misleads
+                    )
         yield from _gold_baselines(path, embedder)
 
 
@@ -104,9 +111,16 @@ def _gold_baselines(path: Path, embedder: CachedEmbedder) -> Iterator[Cost]:
         nearest = [memories[known[i]].statement for i in np.argsort(-likeness, kind="stable")[:NAIVE_TOP]]
         told = frozenset(turn for statement in nearest for turn in statement.turn_ids)
         text = "\n".join(statement.content for statement in nearest)
-        yield Cost(method="naive_top5", tokens=estimate_tokens(text), recall=_any(told, probe.expected))
+        yield Cost(
+            method="naive_top5",
+            tokens=estimate_tokens(text),
+            recall=_any(told, probe.expected),
+            misleads=bool(told & probe.forbidden),
+        )
         said = "\n".join(f"{turn.role}: {turn.text}" for turn in turns if turn.at is not None and turn.at <= probe.at)
-        yield Cost(method="history", tokens=estimate_tokens(said), recall=1.0 if probe.expected else None)
+        yield Cost(
+            method="history", tokens=estimate_tokens(said), recall=1.0 if probe.expected else None, misleads=bool(probe.forbidden)
+        )
 
 
 def _told(found: Recollection) -> set[str]:
@@ -136,6 +150,7 @@ def summary(costs: Sequence[Cost]) -> dict[str, dict[str, float]]:
             "tokens": median(tokens),
             "recall": round(recall, 2),
             "per_100": round(100 * recall / mean, 2),
+            "misled": round(100 * sum(cost.misleads for cost in costs if cost.method == method) / len(tokens), 2),
             "most_tokens": max(tokens),
             "n": len(tokens),
         }

@@ -53,6 +53,7 @@ from hindsight_langgraph.plan import Plan, adrive, ask, drive
 from hindsight_langgraph.ports import Clock, TokenCounter
 from hindsight_langgraph.recall.query_adapter import AdapterShelf
 from hindsight_langgraph.recall.recollection import Query, Recollection
+from hindsight_langgraph.recall.route import RouteHead
 from hindsight_langgraph.recall.trigger import recall_trigger
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
 from hindsight_langgraph.reembed import reembed
@@ -110,6 +111,7 @@ class HindsightMemory(Closing):
         config: HindsightConfig | None = None,
         clock: Clock | None = None,
         token_counter: TokenCounter | None = None,
+        router: RouteHead | None = None,
     ) -> Self:
         """Open a memory; without servers named in `config` it is embedded under `path`.
 
@@ -120,6 +122,7 @@ class HindsightMemory(Closing):
             config: every other setting.
             clock: tells the time; for tests.
             token_counter: counts tokens for budgets; None estimates without a tokenizer's tables.
+            router: scores a question's regions in the place of the trained head; it is called with the words and their embedding.
 
         Raises:
             ConfigError: a setting is wrong.
@@ -128,7 +131,16 @@ class HindsightMemory(Closing):
         settings = config or HindsightConfig()
         if path is not None:
             settings = settings.model_copy(update={"path": Path(path)})
-        return cls(assemble(settings, embeddings=embeddings, chat_model=chat_model, clock=clock, token_counter=token_counter))
+        return cls(
+            assemble(
+                settings,
+                embeddings=embeddings,
+                chat_model=chat_model,
+                clock=clock,
+                token_counter=token_counter,
+                router=router,
+            )
+        )
 
     @classmethod
     def from_env(cls, **overrides: Any) -> Self:
