@@ -56,6 +56,9 @@ class RecallConfig(Section):
 
     preset: Literal["fused", "balanced", "decay", "weighted", "associative", "causal"] = "fused"
     """"fused" measures best on the benchmark (SPEC C12); the others are SPEC C4 to C8."""
+    router: Literal["head", "rules", "model"] = "head"
+    """Who sends a question to its region: the trained head (rules, where there is none for the embedding model), rules alone, or the
+    chat model (asked beside the embedding; the head where it fails)."""
     route_only: bool = False
     """True searches nothing but the routed region when the route is sure (SPEC D2); False lets the route weigh only."""
     dense_top: int = Field(default=100, ge=1)
@@ -71,6 +74,8 @@ class RecallConfig(Section):
     the strict filter loses four points of the expected memories, since not every name is caught on both sides."""
     ranker: bool = True
     """False leaves the order to the weighted sum."""
+    walk: bool = True
+    """False leaves out the walk from the first hits to an outcome, or through one thing to another (SPEC D4)."""
     abstain: bool = True
     """False injects the best candidates even if nothing says that they answer."""
     dynamic_cut: bool = True

@@ -53,6 +53,8 @@ from hindsight_langgraph.ops import Embed, FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
 from hindsight_langgraph.ports import Clock, TokenCounter
 from hindsight_langgraph.recall.recollection import Query, Recollection
+from hindsight_langgraph.recall.route import RouteHead
+from hindsight_langgraph.recall.trigger import recall_trigger
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
 from hindsight_langgraph.reembed import reembed
 from hindsight_langgraph.scoping import scope_from_settings, scope_of_run
@@ -109,6 +111,7 @@ class HindsightMemory(Closing):
         config: HindsightConfig | None = None,
         clock: Clock | None = None,
         token_counter: TokenCounter | None = None,
+        router: RouteHead | None = None,
     ) -> Self:
         """Open a memory; without servers named in `config` it is embedded under `path`.
 
@@ -119,6 +122,7 @@ class HindsightMemory(Closing):
             config: every other setting.
             clock: tells the time; for tests.
             token_counter: counts tokens for budgets; None estimates without a tokenizer's tables.
+            router: scores a question's regions in the place of the trained head; it is called with the words and their embedding.
 
         Raises:
             ConfigError: a setting is wrong.
@@ -127,7 +131,16 @@ class HindsightMemory(Closing):
         settings = config or HindsightConfig()
         if path is not None:
             settings = settings.model_copy(update={"path": Path(path)})
-        return cls(assemble(settings, embeddings=embeddings, chat_model=chat_model, clock=clock, token_counter=token_counter))
+        return cls(
+            assemble(
+                settings,
+                embeddings=embeddings,
+                chat_model=chat_model,
+                clock=clock,
+                token_counter=token_counter,
+                router=router,
+            )
+        )
 
     @classmethod
     def from_env(cls, **overrides: Any) -> Self:
@@ -259,6 +272,16 @@ class HindsightMemory(Closing):
     ) -> Recollection:
         """As `recall`."""
         return await self._arun(self._recall(query, scope, as_of, visible))
+
+    def recall_due(self, query: Query, *, before: Recollection | None, failed: bool = False) -> str:
+        """Why a step calls for a recall, blank where what was recalled before still serves (SPEC D13).
+
+        Args:
+            query: the present step.
+            before: what was last recalled in this run; None where it is not at hand.
+            failed: whether the last tool call went wrong.
+        """
+        return recall_trigger(self._redacted(query), before=None if before is None else before.query, failed=failed)
 
     def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
@@ -847,13 +870,15 @@ class HindsightMemory(Closing):
         )
         return (yield from consolidating.rehearse(run, settings=self._settings))
 
+    def _redacted(self, query: Query) -> Query:
+        redact = self._settings.writing.redactor
+        clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(query, name))}
+        return query.model_copy(update=clean)
+
     def _recall(
         self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
     ) -> Plan[Recollection]:
-        redact = self._settings.writing.redactor
-        asked = Query(text=query) if isinstance(query, str) else query
-        clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(asked, name))}
-        query = asked.model_copy(update=clean)
+        query = self._redacted(Query(text=query) if isinstance(query, str) else query)
         return tracing.staged(
             tracing.RECALL_RUN,
             lambda run: recalling.recall(
