@@ -119,7 +119,8 @@ class Ranker:
 def mix(linear: NDArray[np.float32], learned: NDArray[np.float32]) -> NDArray[np.float32]:
     """The final scores, in the range of the weighted sum: `SHARE` of them is what the ensemble says, wherever its own scale lies."""
     low, high = linear.min(), linear.max()
-    return low + (high - low) * (SHARE * _spread(learned) + (1 - SHARE) * _spread(linear))
+    mixed: NDArray[np.float32] = low + (high - low) * (SHARE * _spread(learned) + (1 - SHARE) * _spread(linear))
+    return mixed
 
 
 def read_ranker(path: Path) -> Ranker:
