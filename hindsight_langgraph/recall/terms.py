@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from hindsight_langgraph import lexical
@@ -85,9 +86,7 @@ def describe(
                 "dated": float(cues.question is Question.WHEN and _tells_time(unit)),
                 "past": float(unit.status is Status.SUPERSEDED),
                 "decided": float(unit.kind in (Kind.DECISION, Kind.TASK_STATE, Kind.EPISODE)),
-                "length": _saying(unit.content),
-                "digits": float(bool(_DIGIT.search(unit.content))),
-                "asks": float("?" in unit.content or "？" in unit.content),
+                **_form(unit.content),
                 "alias": float(unit.kind is Kind.ENTITY),
             }
         )
@@ -178,6 +177,12 @@ def _fits(values: Sequence[float | None], *, floor: float) -> list[float]:
     fits = [max(0.0, (value - floor) / (high - floor)) if value is not None else None for value in values]
     missing = min(fit for fit in fits if fit is not None) if floor or min(known) < 0 else 0.0
     return [missing if fit is None else fit for fit in fits]
+
+
+@lru_cache(maxsize=4_096)
+def _form(text: str) -> Mapping[str, float]:
+    """The terms of a text alone; those of the last texts are remembered, since recall after recall looks at the same units."""
+    return {"length": _saying(text), "digits": float(bool(_DIGIT.search(text))), "asks": float("?" in text or "？" in text)}
 
 
 def _saying(text: str) -> float:
