@@ -41,7 +41,7 @@ Row = dict[str, Any]
 Call = Callable[[str, tuple[float, ...]], None]
 START = datetime(2025, 1, 1, tzinfo=UTC)
 WARM_UP = 30
-MOST_S = 12.0
+MOST_S = 8.0
 """A call may take this long over all questions of a row."""
 BATCH = 1_000
 VOCABULARY = """
@@ -58,7 +58,7 @@ def main() -> None:
     options.add_argument("--users", default="1,1000")
     options.add_argument("--questions", type=int, default=150)
     options.add_argument("--no-peers", action="store_true")
-    options.add_argument("--peer-fill-s", type=float, default=25.0, help="the most that one peer may take to be filled")
+    options.add_argument("--peer-fill-s", type=float, default=20.0, help="the most that one peer may take to be filled")
     options.add_argument("--out", type=Path)
     options.add_argument("--plot", type=Path)
     given = options.parse_args()
