@@ -125,8 +125,8 @@ TASKS: dict[str, Labelled] = {
     ),
     "forbidden by the user": (
         case(
-            "Write a post about our spring sale.", says("Post: \"Everything must go! Up to 70% off!!!\""),
-            user("Don't shout at people, we never use exclamation marks."), says("Post: \"Our spring sale has begun. Many things cost less until Sunday.\""),
+            "Write a post about our spring sale.", says('Post: "Everything must go! Up to 70% off!!!"'),
+            user("Don't shout at people, we never use exclamation marks."), says('Post: "Our spring sale has begun. Many things cost less until Sunday."'),
             memories=("The spring sale ends on Sunday.", "user_v's shop sells ceramics."), feedback="Good.",
         ),
         "C- D+ D+", "C+ N0",
