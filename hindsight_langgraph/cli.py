@@ -213,19 +213,29 @@ def train_router(
     rows: Annotated[
         Path | None, typer.Option("--rows", exists=True, help="JSON lines with query and region, beside the shipped examples.")
     ] = None,
+    user: Annotated[
+        list[str] | None, typer.Option("--user", help="Whose judged tasks to learn from as well; may be given more than once.")
+    ] = None,
     path: PathOption = None,
 ) -> None:
-    """Fit the head that sends a question to its region to the configured embedding model; it is used from then on."""
+    """Fit the head that sends a question to its region to the configured embedding model; it is used from then on.
+
+    Judged tasks teach what was asked and in which region lay what helped.
+    """
     import numpy as np
 
+    from hindsight_langgraph.memory import HindsightMemory
     from hindsight_langgraph.models.embedders import embedder_from_config
     from hindsight_langgraph.recall.route_head import head_name
-    from hindsight_langgraph.training.router import read_examples, shipped_examples
+    from hindsight_langgraph.training.router import judged_examples, read_examples, shipped_examples
     from hindsight_langgraph.training.router import train_router as fit
 
     config = _settings(path)
     embedder = embedder_from_config(config)
     examples = [*shipped_examples(), *(read_examples(rows) if rows else [])]
+    if user:
+        with HindsightMemory.open(config=config) as memory:
+            examples += judged_examples([example for name in user for example in memory.training_set(scope=name)])
     with console.status("embedding and fitting"):
         head = fit(
             examples,

@@ -10,7 +10,7 @@ from typing import Final
 from hindsight_langgraph.annotation.report import AnnotationReport
 from hindsight_langgraph.annotation.verdict import Effect, Judgement
 from hindsight_langgraph.lexical import index_text
-from hindsight_langgraph.records import CausalRole, MemoryUnit, Record
+from hindsight_langgraph.records import CausalRole, MemoryUnit, Record, Region
 
 NEGATIVES: Final = 8
 """Negatives of one example."""
@@ -23,6 +23,8 @@ class Example(Record):
 
     query: str
     positive: str
+    region: Region = Region.SEMANTIC
+    """Where the unit that helped lies."""
     hard_negatives: tuple[str, ...] = ()
     """Recalled for it, and without effect or misleading."""
     random_negatives: tuple[str, ...] = ()
@@ -61,6 +63,7 @@ def examples_of(reports: Sequence[AnnotationReport], units: Mapping[str, MemoryU
                 Example(
                     query=report.query or report.goal,
                     positive=index_text(units[unit_id]),
+                    region=units[unit_id].region,
                     hard_negatives=tuple(index_text(units[other]) for other in hard),
                     random_negatives=tuple(index_text(units[other]) for other in drawn),
                     domain=report.domain,

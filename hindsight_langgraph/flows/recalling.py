@@ -18,9 +18,9 @@ from hindsight_langgraph.flows.writing import write_pending
 from hindsight_langgraph.ops import AppendLog, FetchUnits, Later, LogEntry, ReadLog, ReviseUnits, Settle, StaleEmbeddings, Where
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.recall.pipeline import recall_units
-from hindsight_langgraph.recall.recollection import Cues, Query, Recollection, TracedRun
+from hindsight_langgraph.recall.recollection import Cues, Query, Recollection
 from hindsight_langgraph.recall.route import route
-from hindsight_langgraph.records import Scope, Turn
+from hindsight_langgraph.records import Scope, TracedRun, Turn
 
 RECALL_LOG_KEEP: Final = 200
 RECALL_LOG_TTL_S: Final = 7 * 86_400.0

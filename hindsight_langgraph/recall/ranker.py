@@ -118,8 +118,9 @@ class Ranker:
 
 def mix(linear: NDArray[np.float32], learned: NDArray[np.float32]) -> NDArray[np.float32]:
     """The final scores, in the range of the weighted sum: `SHARE` of them is what the ensemble says, wherever its own scale lies."""
-    low, high = float(linear.min()), float(linear.max())
-    return low + (high - low) * (SHARE * _spread(learned) + (1 - SHARE) * _spread(linear))
+    low, high = linear.min(), linear.max()
+    mixed: NDArray[np.float32] = low + (high - low) * (SHARE * _spread(learned) + (1 - SHARE) * _spread(linear))
+    return mixed
 
 
 def read_ranker(path: Path) -> Ranker:

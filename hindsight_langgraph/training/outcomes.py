@@ -122,7 +122,7 @@ def helps(before: NDArray[np.float64], after: NDArray[np.float64]) -> bool:
     """Whether held-out tasks gained, by more than chance gives."""
     gain = after - before
     error = float(gain.std(ddof=1)) / len(gain) ** 0.5
-    return float(gain.mean()) >= max(LEAST_GAIN, SURE * error)
+    return bool(gain.mean() >= max(LEAST_GAIN, SURE * error))
 
 
 def ndcg(scores: Scores, grades: NDArray[np.int8], *, top: int = TOP) -> float:
