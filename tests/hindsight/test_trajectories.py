@@ -252,7 +252,7 @@ def test_the_workers_of_a_send_are_each_a_step(memory: HindsightMemory):
             "messages": [ToolMessage(f"part {given['n']}", tool_call_id=f"c{given['n']}", name="part", id=f"part{given['n']}")]
         }
 
-    builder = StateGraph(MemoryState)
+    builder: Any = StateGraph(MemoryState)
     builder.add_node("worker", worker)
     builder.add_node("annotate", AnnotateAfterStep(memory))
     builder.add_conditional_edges(START, lambda _: [Send("worker", {"n": n}) for n in range(3)], ["worker"])
