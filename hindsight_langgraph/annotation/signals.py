@@ -76,9 +76,14 @@ _REPROACH: Final = re.compile(
 )
 _RETIRED: Final = re.compile(
     r"\b(?:no|not|n't|never|wrong|retired|outdated|old|former|previous|no longer|any ?more|moved|changed|replaced|renamed|expired|gone|closed|since|now)\b|n't\b"
-    r"|不(?!错|用谢)|没(?!毛病|问题|错)|错|改|换|旧|过期|作废|停用|下线|搬|早就|已经|现在|取消",
+    r"|不(?!错|用谢)|没(?!毛病|问题|错)|错|改|换|旧|过期|作废|停用|下线|搬|挪|迁|早就|已经|现在|取消",
     _I,
 )  # fmt: skip
+_CHANGED: Final = re.compile(
+    r"\b(?:moved|changed|raised|lowered|replaced|renamed|retired|expired|switched|merged|postponed|no longer|any ?more|used to)\b"
+    r"|(?:改|换|调|移|挪|推迟|提前)(?:成|到|为|至|了)|搬|迁|停用|下线|作废|过期|涨|降(?:到|了)|已经不|不再|早就",
+    _I,
+)
 
 
 def signal_of(text: str) -> Signal:
@@ -116,6 +121,11 @@ def overruled(text: str) -> str:
     """The clauses in which the user says that something is not, or no longer, so."""
     kept = [clause for clause in clauses(text) if _RETIRED.search(_HARMLESS.sub("", clause))]
     return "\n".join(kept)
+
+
+def tells_a_change(text: str) -> str:
+    """The clauses in which the user says that something is another way now."""
+    return "\n".join(clause for clause in clauses(text) if _CHANGED.search(_HARMLESS.sub("", clause)))
 
 
 def praised(text: str) -> str:
