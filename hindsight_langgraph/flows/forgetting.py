@@ -5,22 +5,26 @@ Marks come first: from then on no write, replay or consolidation brings it back,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from hindsight_langgraph import keys
 from hindsight_langgraph.consolidation.applying import apply_changes
 from hindsight_langgraph.consolidation.changes import Change
-from hindsight_langgraph.consolidation.forget_request import ForgetRequest, about, read_forget_request
+from hindsight_langgraph.consolidation.forget_request import ForgetRequest, about, read_forget_request, rest_of
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.promotion import find_patterns
 from hindsight_langgraph.consolidation.summaries import find_summaries
+from hindsight_langgraph.encoding.embed import embed_texts
+from hindsight_langgraph.encoding.identity import unit_id
+from hindsight_langgraph.encoding.learned import read_learned
 from hindsight_langgraph.encoding.policies import read_held
+from hindsight_langgraph.encoding.store import put
 from hindsight_langgraph.errors import CallError
 from hindsight_langgraph.flows.scrubbing import COLLECTIONS, scrub
 from hindsight_langgraph.flows.settings import FlowSettings
-from hindsight_langgraph.lexical import query_vector
+from hindsight_langgraph.lexical import index_text, query_vector, terms
 from hindsight_langgraph.ops import (
     DeleteUnits,
     FetchUnits,
@@ -42,8 +46,8 @@ _JUST: Final = 4
 def forget(ids: Sequence[str], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[int]:
     """Forget the owner's units by id, those that wait for approval too. Returns how many of them there were.
 
-    What was made of them, and what merely echoes them, goes as well and is not counted. What names them goes before they do: cut short,
-    it can be done again.
+    What was made of them, and what merely echoes them, goes as well and is not counted. Their turns are never read again; what else those
+    told is stored by now. What names them goes before they do: cut short, it can be done again.
     """
     if not ids:
         return 0
@@ -54,9 +58,9 @@ def forget(ids: Sequence[str], *, scope: Scope, now: datetime, settings: FlowSet
         yield from _units(scope, sources=tuple({source for unit in meant for source in unit.sources})) if meant else _no_units()
     )
     gone = _closure(meant, near)
-    marks = {*ids, *(unit.id for unit in gone if not is_made(unit))} | _told_alone(gone, near)
-    yield from ask(WriteFields(key=keys.tombstones(scope), fields={key: now.isoformat().encode() for key in sorted(marks)}))
     said = [unit for unit in gone if not is_made(unit)]
+    marks = {*ids, *(unit.id for unit in said), *(source for unit in said for source in unit.sources)}
+    yield from ask(WriteFields(key=keys.tombstones(scope), fields={key: now.isoformat().encode() for key in sorted(marks)}))
     echoes = (yield from scrub(said, scope=scope, now=now)) if said else []
     yield from _delete(scope, [*ids, *(unit.id for unit in (*gone, *echoes))])
     yield from _rebuild([unit for unit in gone if is_made(unit)], scope=scope, now=now, settings=settings, marks=marks)
@@ -73,6 +77,7 @@ def forget_that(words: str, *, scope: Scope, now: datetime, settings: FlowSettin
     if request is None:
         raise CallError(f"{words!r} does not ask to forget anything; say 'forget …' or '忘掉…', or forget by ids")
     meant = yield from (_about(request, scope) if request.topic else _last_said(scope))
+    yield from _keep_rest(request, meant, scope=scope, now=now)
     return (yield from forget([unit.id for unit in meant], scope=scope, now=now, settings=settings))
 
 
@@ -114,6 +119,41 @@ def _last_said(scope: Scope) -> Plan[list[MemoryUnit]]:
     return [] if latest is None else [unit for unit in units if unit.sources[-1] == turns[latest]]
 
 
+def _keep_rest(request: ForgetRequest, meant: Sequence[MemoryUnit], *, scope: Scope, now: datetime) -> Plan[None]:
+    """Store what active units say of other things, as units of their own, before they go."""
+    kept = [
+        trimmed(unit, rest, now=now)
+        for unit in meant
+        if request.topic and unit.status is Status.ACTIVE and not unit.raw and (rest := rest_of(request, unit))
+    ]
+    if kept:
+        learned = yield from read_learned(scope)
+        fresh = [unit for unit in kept if unit.id not in learned.forgotten]
+        vectors = yield from embed_texts(index_text(unit) for unit in fresh)
+        yield from put(fresh, {unit.id: vectors[index_text(unit)] for unit in fresh if index_text(unit) in vectors})
+
+
+def trimmed(unit: MemoryUnit, rest: str, *, now: datetime) -> MemoryUnit:
+    """The unit as if it had only said the rest."""
+    said = set(terms(rest))
+    keeps = unit.triple is not None and set(terms(unit.triple.value)) <= said
+    return unit.model_copy(
+        update={
+            "id": unit_id(unit.owner, sources=unit.sources, content=rest),
+            "content": rest,
+            "source_text": rest,
+            "preceding": "",
+            "triple": unit.triple if keeps else None,
+            "entities": tuple(name for name in unit.entities if set(terms(name)) <= said),
+            "relations": (),
+            "related": (),
+            "supersedes": (),
+            "updated_at": now,
+            "revision": 0,
+        }
+    )
+
+
 def _closure(meant: Sequence[MemoryUnit], near: Sequence[MemoryUnit]) -> list[MemoryUnit]:
     """What goes with the units that are meant: the turn kept raw, twins that gave way to them, and everything made of either."""
     gone = {unit.id: unit for unit in meant}
@@ -131,13 +171,6 @@ def _follows(unit: MemoryUnit, gone: dict[str, MemoryUnit]) -> bool:
         return set(unit.sources) <= {source for other in gone.values() for source in other.sources}
     keeper = gone.get(unit.superseded_by or "")
     return keeper is not None and bool(unit.sources) and set(unit.sources) <= set(keeper.sources)
-
-
-def _told_alone(gone: Iterable[MemoryUnit], near: Sequence[MemoryUnit]) -> set[str]:
-    """Turns that told nothing but what is forgotten: they must never be read again."""
-    removed = {unit.id for unit in gone}
-    others = {source for unit in near if unit.id not in removed and not is_made(unit) for source in unit.sources}
-    return {source for unit in gone if not is_made(unit) for source in unit.sources} - others
 
 
 # --- removing ------------------------------------------------------------------------------------------------------------

@@ -109,6 +109,16 @@ def test_a_memory_that_waits_for_approval_can_be_forgotten(tmp_path: Path):
         assert "4417" not in everything(memory)
 
 
+def test_of_a_turn_that_said_two_things_the_other_one_stays(memory: HindsightMemory):
+    said = [turn("f1", "user", "I skate on Fridays with my daughter. My phone number ends in 4417.")]
+    memory.remember(said, scope=ANN, at=NOON)
+    assert memory.forget_that("Forget what I told you about my phone number.", scope=ANN) == 1
+    assert "4417" not in everything(memory)
+    assert "I skate on Fridays with my daughter." in [one.content for one in memory.units(scope="u1")]
+    memory.remember(said, scope=ANN, at=NOON + timedelta(minutes=3))
+    assert "4417" not in everything(memory)
+
+
 def test_what_hindsight_noted_of_it_is_blanked_and_its_history_goes(memory: HindsightMemory):
     store(memory, unit("The safe code is 991144", id="code", session_id="s1"))
     report = LogEntry(id="t1", at=NOON, body=b'{"case": "t1", "reason": "the code 991144 was used", "judgements": []}')
