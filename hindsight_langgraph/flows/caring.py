@@ -10,8 +10,8 @@ from hindsight_langgraph.consolidation.activity import IDLE_QUEUE, LIGHT_QUEUE, 
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
 from hindsight_langgraph.errors import StoreError
 from hindsight_langgraph.flows.hindsight import work_of
-from hindsight_langgraph.flows.recalling import accounts_of
 from hindsight_langgraph.flows.settings import FlowSettings
+from hindsight_langgraph.flows.telling import accounts_of
 from hindsight_langgraph.ops import ClaimDue, Collection, DeleteKeys, DeleteUnits, PeekDue, ScanUnits, Settle, SettleDue, Where
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import MemoryUnit, Record, Scope, Status
@@ -27,7 +27,7 @@ class Erased(Record):
     units: int
     cold_units: int
     working_keys: int
-    threads: int = 0
+    threads: int
 
 
 class Due(Record):
@@ -102,12 +102,12 @@ def list_units(
     return units
 
 
-def erase(scope: Scope, *, timeout_s: float) -> Plan[Erased]:
-    """Remove everything of an owner from both stores (SPEC G8)."""
+def erase(scope: Scope, *, threads: int, timeout_s: float) -> Plan[Erased]:
+    """Remove everything of an owner from both stores, after `threads` conversations of theirs (SPEC G8)."""
     for owner in (scope.owner, accounts_of(scope), work_of(scope)):
         yield from ask(Settle(owner=owner, timeout_s=timeout_s, idle=True))  # what is under way would come back after the erasure
     where = Where(owners=(scope.owner,))
     live = yield from ask(DeleteUnits(where=where))
     cold = yield from ask(DeleteUnits(where=where, collection="cold"))
     gone = yield from ask(DeleteKeys(owner=scope.owner))
-    return Erased(units=live, cold_units=cold, working_keys=gone)
+    return Erased(units=live, cold_units=cold, working_keys=gone, threads=threads)
