@@ -47,14 +47,16 @@ def test_what_its_langgraph_json_names_is_there_and_answers_offline(project: Pat
     (name, served), idle = next(iter(config["graphs"].items())), config["graphs"]["consolidation"]
     package = served.split("/")[2]
     code = f"""
+import asyncio
 from {package}.context import Context
 from {package}.graph import consolidation, graph
 from {package}.memory import create_checkpointer
-assert consolidation().name == "consolidation"
+assert asyncio.run(consolidation()).name == "consolidation"
+served = asyncio.run(graph())
 run = {{"configurable": {{"user_id": "u1", "thread_id": "t"}}}}
 for text in ("I'm allergic to peanuts, remember that.", "What am I allergic to?"):
     run["configurable"]["thread_id"] += "t"
-    print(graph().invoke({{"messages": [("user", text)]}}, run, context=Context(user_id="u1"))["messages"][-1].text)
+    print(served.invoke({{"messages": [("user", text)]}}, run, context=Context(user_id="u1"))["messages"][-1].text)
 """
     done = run(project, "-c", code)
     assert done.returncode == 0, done.stderr
