@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from hindsight_langgraph.clock import SystemClock
 from hindsight_langgraph.config import HindsightConfig, WriteConfig
@@ -18,18 +18,15 @@ from hindsight_langgraph.feedback import FeedbackSender
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.models.embedders import CachedEmbedder, LangChainEmbedder, embedder_from_config
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, TokenCounter, WorkingStore
-from hindsight_langgraph.recall.pipeline import tools_for
-from hindsight_langgraph.recall.query_adapter import AdapterShelf
+from hindsight_langgraph.recall.pipeline import RecallTools, tools_for
+from hindsight_langgraph.recall.route import RouteHead
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.runtime import Runtime
+from hindsight_langgraph.training.deployment import Shelves
 
 if TYPE_CHECKING:
     from hindsight_langgraph.checkpointers import HindsightSaver
-
-
-ADAPTERS: Final = "adapters"
-"""Directory of the learned query adapters, under the memory's own."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -78,12 +75,19 @@ class Parts:
 
 
 def assemble(
-    config: HindsightConfig, *, embeddings: Any, chat_model: Any, clock: Clock | None, token_counter: TokenCounter | None
+    config: HindsightConfig,
+    *,
+    embeddings: Any,
+    chat_model: Any,
+    clock: Clock | None,
+    token_counter: TokenCounter | None,
+    router: RouteHead | None = None,
 ) -> Parts:
     """Open the stores and models that the settings name."""
     time = clock or SystemClock()
     counter = token_counter or estimate_tokens
     embedder = _embedder(config, embeddings)
+    shelves = Shelves.under(config.path)
     chat = _chat(config, chat_model)
     runtime = Runtime(
         working=_working_store(config, time),
@@ -97,8 +101,9 @@ def assemble(
         config=config,
         writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
         recalling=replace(
-            tools_for(embedder.space, counter=counter, directory=config.path),
-            adapter=AdapterShelf(config.path / ADAPTERS).load(embedder.space),
+            _recall_tools(config, space=embedder.space, counter=counter, chat=chat is not None, router=router),
+            adapter=shelves.adapters.load(embedder.space),
+            learned=shelves.rankers.load(),
         ),
         counter=counter,
         space=embedder.space,
@@ -107,6 +112,13 @@ def assemble(
     feedback = FeedbackSender()
     runtime.listeners.append(feedback.on_event)
     return Parts(runtime=runtime, settings=settings, feedback=feedback)
+
+
+def _recall_tools(
+    config: HindsightConfig, *, space: EmbeddingSpace, counter: TokenCounter, chat: bool, router: RouteHead | None
+) -> RecallTools:
+    tools = tools_for(space, counter=counter, directory=config.path)
+    return replace(tools, chat=chat, head=router or tools.head)
 
 
 def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:

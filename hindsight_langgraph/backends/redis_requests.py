@@ -14,6 +14,7 @@ from typing import Any
 from hindsight_langgraph import ops
 from hindsight_langgraph.backends import redis_scripts as scripts
 from hindsight_langgraph.backends.redis_keys import KeyNames, key_of_member, member
+from hindsight_langgraph.backends.working_requests import WorkingRequests
 from hindsight_langgraph.backends.working_values import (
     checked_amount,
     checked_owner,
@@ -21,9 +22,8 @@ from hindsight_langgraph.backends.working_values import (
     from_micros,
     to_micros,
 )
-from hindsight_langgraph.errors import StoreRejected
 from hindsight_langgraph.keys import Key
-from hindsight_langgraph.ops import Claim, LogEntry, WorkingOp
+from hindsight_langgraph.ops import Claim, LogEntry
 from hindsight_langgraph.plan import Op, Plan, ask
 
 Argument = str | bytes | int
@@ -37,48 +37,10 @@ class Command(Op[Any]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Requests:
+class Requests(WorkingRequests):
     """Plans for requests, over keys of one prefix."""
 
     names: KeyNames
-
-    def answer(self, op: WorkingOp[Any]) -> Plan[Any]:
-        """The plan that answers one request."""
-        match op:
-            case ops.ReadFields():
-                return self._read_fields(op)
-            case ops.WriteFields():
-                return self._write_fields(op)
-            case ops.FoldFields():
-                return self._fold_fields(op)
-            case ops.DropFields():
-                return self._drop_fields(op)
-            case ops.AddCount():
-                return self._add_count(op)
-            case ops.AppendLog():
-                return self._append_log(op)
-            case ops.ReadLog():
-                return self._read_log(op)
-            case ops.ReplaceEntry():
-                return self._replace_entry(op)
-            case ops.DropEntries():
-                return self._drop_entries(op)
-            case ops.ListKeys():
-                return self._list_keys(op)
-            case ops.DeleteKeys():
-                return self._delete_keys(op)
-            case ops.SetDue():
-                return self._set_due(op)
-            case ops.ClaimDue():
-                return self._claim_due(op)
-            case ops.SettleDue():
-                return self._settle_due(op)
-            case ops.ExtendLease():
-                return self._extend_lease(op)
-            case ops.PeekDue():
-                return self._peek_due(op)
-            case _:
-                raise StoreRejected(f"a working store does not answer {type(op).__name__}")
 
     # --- fields ---
 

@@ -6,9 +6,9 @@ import secrets
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from hindsight_langgraph import ops
+from hindsight_langgraph.backends.working_requests import WorkingRequests
 from hindsight_langgraph.backends.working_values import (
     added,
     checked_amount,
@@ -18,9 +18,8 @@ from hindsight_langgraph.backends.working_values import (
     kind_of,
     to_micros,
 )
-from hindsight_langgraph.errors import StoreRejected
 from hindsight_langgraph.keys import Key
-from hindsight_langgraph.ops import Claim, LogEntry, WorkingOp
+from hindsight_langgraph.ops import Claim, LogEntry
 
 _PURGED = 32
 """At most so many expired keys are removed by one write: it bounds what a write costs, and more than one a write keeps up."""
@@ -29,50 +28,12 @@ READS = (ops.ReadFields, ops.ReadLog, ops.ListKeys, ops.PeekDue)
 """Requests that change nothing."""
 
 
-class Transaction:
+class Transaction(WorkingRequests):
     """The requests of a working store on an open transaction at one moment, `now_us` microseconds since 1970."""
 
     def __init__(self, connection: sqlite3.Connection, *, now_us: int) -> None:
         self._run = connection.execute
         self._now_us = now_us
-
-    def answer(self, op: WorkingOp[Any]) -> Any:
-        """Reply to one request."""
-        match op:
-            case ops.ReadFields():
-                return self._read_fields(op)
-            case ops.WriteFields():
-                return self._write_fields(op)
-            case ops.FoldFields():
-                return self._fold_fields(op)
-            case ops.DropFields():
-                return self._drop_fields(op)
-            case ops.AddCount():
-                return self._add_count(op)
-            case ops.AppendLog():
-                return self._append_log(op)
-            case ops.ReadLog():
-                return self._read_log(op)
-            case ops.ReplaceEntry():
-                return self._replace_entry(op)
-            case ops.DropEntries():
-                return self._drop_entries(op)
-            case ops.ListKeys():
-                return self._list_keys(op)
-            case ops.DeleteKeys():
-                return self._delete_keys(op)
-            case ops.SetDue():
-                return self._set_due(op)
-            case ops.ClaimDue():
-                return self._claim_due(op)
-            case ops.SettleDue():
-                return self._settle_due(op)
-            case ops.ExtendLease():
-                return self._extend_lease(op)
-            case ops.PeekDue():
-                return self._peek_due(op)
-            case _:
-                raise StoreRejected(f"a working store does not answer {type(op).__name__}")
 
     def purge(self) -> None:
         """Remove some of the keys that are expired longest."""

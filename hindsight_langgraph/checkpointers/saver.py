@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -26,8 +25,10 @@ from hindsight_langgraph.checkpointers.continuing import Continuing
 from hindsight_langgraph.checkpointers.flows import Flows, Lifetime
 from hindsight_langgraph.checkpointers.listing import Listing
 from hindsight_langgraph.checkpointers.opening import open_store
+from hindsight_langgraph.checkpointers.ownership import delete_user
 from hindsight_langgraph.checkpointers.values import ValueCodec
 from hindsight_langgraph.clock import SystemClock
+from hindsight_langgraph.closing import Closing
 from hindsight_langgraph.errors import ConfigError
 from hindsight_langgraph.outages import Outage
 from hindsight_langgraph.plan import Op, Plan, adrive, drive
@@ -36,7 +37,7 @@ R = TypeVar("R")
 _ANY_READ = ReadCheckpoint(thread="", ns="")
 
 
-class HindsightSaver(BaseCheckpointSaver[int]):
+class HindsightSaver(Closing, BaseCheckpointSaver[int]):
     """A checkpointer for sync and async graphs alike; one object serves threads, several event loops and processes.
 
     Values are stored once per thread by content, and a list of messages as what changed since the version before, so that a
@@ -150,18 +151,6 @@ class HindsightSaver(BaseCheckpointSaver[int]):
         """As `close`."""
         await self._store.aclose()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.aclose()
-
     # --- the contract, blocking
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -194,6 +183,13 @@ class HindsightSaver(BaseCheckpointSaver[int]):
     def delete_thread(self, thread_id: str) -> None:
         """Delete everything of a thread."""
         self._run(self._flows.delete_thread(thread_id))
+
+    def delete_user(self, user_id: str, *, threads: Collection[str] = ()) -> int:
+        """Delete every thread whose runs named this user, and no other, in `configurable`; and the threads named.
+
+        Returns how many there were.
+        """
+        return self._run(delete_user(self._flows, user_id, threads=threads))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints that runs made, but those that a later one's delta channels are built from."""
@@ -246,6 +242,10 @@ class HindsightSaver(BaseCheckpointSaver[int]):
     async def adelete_thread(self, thread_id: str) -> None:
         """As `delete_thread`."""
         await self._arun(self._flows.delete_thread(thread_id))
+
+    async def adelete_user(self, user_id: str, *, threads: Collection[str] = ()) -> int:
+        """As `delete_user`."""
+        return await self._arun(delete_user(self._flows, user_id, threads=threads))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """As `delete_for_runs`."""

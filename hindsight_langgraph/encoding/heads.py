@@ -51,12 +51,6 @@ class LinearHead:
             odds /= odds.sum()
         return dict(zip(self.labels, odds.tolist(), strict=True))
 
-    def best(self, features: NDArray[np.float64]) -> tuple[str, float]:
-        """The most probable label, with its probability."""
-        odds = self.probabilities(features)
-        label = max(odds, key=lambda name: odds[name])
-        return label, odds[label]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Heads:

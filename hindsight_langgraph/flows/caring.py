@@ -27,7 +27,7 @@ class Erased(Record):
     units: int
     cold_units: int
     working_keys: int
-    threads: int = 0
+    threads: int
 
 
 class Due(Record):
@@ -102,12 +102,12 @@ def list_units(
     return units
 
 
-def erase(scope: Scope, *, timeout_s: float) -> Plan[Erased]:
-    """Remove everything of an owner from both stores (SPEC G8)."""
+def erase(scope: Scope, *, threads: int, timeout_s: float) -> Plan[Erased]:
+    """Remove everything of an owner from both stores, after `threads` conversations of theirs (SPEC G8)."""
     for owner in (scope.owner, accounts_of(scope), work_of(scope)):
         yield from ask(Settle(owner=owner, timeout_s=timeout_s, idle=True))  # what is under way would come back after the erasure
     where = Where(owners=(scope.owner,))
     live = yield from ask(DeleteUnits(where=where))
     cold = yield from ask(DeleteUnits(where=where, collection="cold"))
     gone = yield from ask(DeleteKeys(owner=scope.owner))
-    return Erased(units=live, cold_units=cold, working_keys=gone)
+    return Erased(units=live, cold_units=cold, working_keys=gone, threads=threads)

@@ -24,6 +24,7 @@ from hindsight_langgraph.flows.episodes import write_episode
 from hindsight_langgraph.flows.meaning import likeness_of_steps
 from hindsight_langgraph.flows.moving import move_units, raise_missed
 from hindsight_langgraph.flows.settings import FlowSettings
+from hindsight_langgraph.flows.teaching import keep_lessons
 from hindsight_langgraph.flows.telling import tell_judgements, tell_outcome
 from hindsight_langgraph.ops import (
     AppendLog,
@@ -162,6 +163,7 @@ def _annotate(
         changes=(*changes, *raised), missed=tuple(event.unit_id for event in raised), episode_id=episode_id, episode_worth=worth,
         asked=len(asked),
     )  # fmt: skip
+    yield from keep_lessons(report, recalls, scope=scope)
     yield from _keep(report, scope)
     yield from ask(Notify(event=report))
     if tracing.enabled():

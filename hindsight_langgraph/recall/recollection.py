@@ -76,6 +76,10 @@ class Cues(Record):
     topics: tuple[str, ...] = ()
     """Index terms of the query, each once."""
     question: Question = Question.STATE
+    event: tuple[str, ...] = ()
+    """Index terms of the event that a question about an end, a first, a last or what came next goes from."""
+    through: bool = False
+    """True when it asks for a thing through another one: the sister of my flatmate."""
     history: bool = False
     """True when it asks for what used to be: superseded units may answer."""
     past: bool = False
