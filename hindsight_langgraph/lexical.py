@@ -30,6 +30,7 @@ a an and are as at be been but by can could did do does for from had has have he
 me my no not of on or our she should so some than that the their them then there these they this those to up us was we
 were what when where which who whom why will with would you your s t d ll m re ve don didn doesn isn wasn aren won
 """
+_JOINT: Final = re.compile(r"[._'-]")
 _STOP: Final = frozenset(_STOP_WORDS.split())
 _stemmer: Any = snowballstemmer.stemmer("english")  # pyright: ignore[reportUnknownMemberType]: the package has no types
 
@@ -47,11 +48,17 @@ def terms(text: str) -> list[str]:
         if "\u3400" <= word[0] <= "\u9fff" or "\uf900" <= word[0] <= "\ufaff":
             found.extend(word[i : i + 2] for i in range(len(word) - 1)) if len(word) > 1 else found.append(word)
             continue
-        parts = re.split(r"[._'-]", word)
+        parts = _JOINT.split(word)
         if len(parts) > 1:  # "dray-lite" is one name, and its parts are words
             found.append(word)
         found.extend(_stem(part) for part in parts if part and part not in _STOP)
     return found
+
+
+@lru_cache(maxsize=4_096)
+def distinct_terms(text: str) -> frozenset[str]:
+    """The index terms of a text; those of the last texts are remembered, since recall after recall looks at the same units."""
+    return frozenset(terms(text))
 
 
 def _term_id(term: str) -> int:
