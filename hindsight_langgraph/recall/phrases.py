@@ -94,9 +94,11 @@ FRAME: Final = _any(
     r" / 我们? / [了吗呢啊的是]",
 )
 """Words of a question about an end, a last or a first time that do not tell of what."""
+JOINING: Final = re.compile(r"['’]s\b|什么|哪[里儿个些]?|怎么|多少|[的了在是我你他她它们谁吗呢吧啊]", re.IGNORECASE)
+"""What joins the words of a question and names nothing itself."""
 THROUGH: Final = _any(
     r"(?!(?:what|who|where|when|why|how|it|that|this|there|here|he|she|let|today)['’]s)\w+['’]s \w+"
-    r" / \w+ of (?:my|our|your|his|her|their|the|\w+['’]s)"
+    r" / \w+ of (?:my|our|your|his|her|their|the|\w+['’]s) / the \w+ of \w+"
     r" / (?:person|people|man|woman|guy|friend|colleague|team|company|city|town|place|project|one|someone) (?:\w+ ){0,2}(?:who|that|which|where|whose)",
     r"[^\s，。？！的我你他她它咱们]{2,}的[^\s，。？！的]+",
 )
