@@ -347,6 +347,14 @@ class MemoryUnit(Record):
         return self.said_at or self.created_at
 
 
+class TracedRun(Record):
+    """Names the run that a tracer shows a recall as."""
+
+    id: str
+    trace_id: str
+    project: str
+
+
 class SparseVector(Record):
     """A lexical vector: term ids and weights, of equal length; ids are unsigned 32-bit and distinct."""
 

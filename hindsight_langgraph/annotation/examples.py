@@ -47,16 +47,16 @@ def examples_of(reports: Sequence[AnnotationReport], units: Mapping[str, MemoryU
     found: list[Example] = []
     for report in reports:
         judged = {j.ref.partition(":")[2]: j for j in report.judgements if j.ref.startswith("memory:")}
-        helped = [unit_id for unit_id, j in judged.items() if _helped(j)] + list(report.missed)
-        useless = [unit_id for unit_id, j in judged.items() if not _helped(j)]
-        for unit_id in helped:
+        useful = [unit_id for unit_id, j in judged.items() if helped(j)] + list(report.missed)
+        useless = [unit_id for unit_id, j in judged.items() if not helped(j)]
+        for unit_id in useful:
             if unit_id not in units:
                 continue
-            pool = [*useless, *(other for other in similar.get(unit_id, ()) if other not in helped)]
-            hard = [other for other in dict.fromkeys(pool) if other in units and other not in helped][
+            pool = [*useless, *(other for other in similar.get(unit_id, ()) if other not in useful)]
+            hard = [other for other in dict.fromkeys(pool) if other in units and other not in useful][
                 : round(NEGATIVES * HARD_SHARE)
             ]
-            free = [other for other in everything if other not in helped and other not in hard and other not in judged]
+            free = [other for other in everything if other not in useful and other not in hard and other not in judged]
             wanted = math.ceil(len(hard) * (1 - HARD_SHARE) / HARD_SHARE) if hard else NEGATIVES - round(NEGATIVES * HARD_SHARE)
             drawn = rng.sample(free, min(len(free), wanted))
             found.append(
@@ -73,7 +73,8 @@ def examples_of(reports: Sequence[AnnotationReport], units: Mapping[str, MemoryU
     return found
 
 
-def _helped(judgement: Judgement) -> bool:
+def helped(judgement: Judgement) -> bool:
+    """Whether a memory was used and did good."""
     used = judgement.use is None or judgement.use.used
     return used and judgement.effect is Effect.POSITIVE and judgement.role is not CausalRole.NOISE
 
@@ -83,7 +84,7 @@ def _mates(reports: Sequence[AnnotationReport]) -> dict[str, list[str]]:
     beside: dict[str, list[str]] = {}
     for report in reports:
         judged = [j for j in report.judgements if j.ref.startswith("memory:")]
-        useless = [j.ref.partition(":")[2] for j in judged if not _helped(j)]
+        useless = [j.ref.partition(":")[2] for j in judged if not helped(j)]
         for judgement in judged:
             beside.setdefault(judgement.ref.partition(":")[2], []).extend(useless)
     return beside

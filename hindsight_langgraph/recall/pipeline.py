@@ -15,6 +15,7 @@ from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score, walk
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
+from hindsight_langgraph.recall.domain_rankers import NO_DOMAIN
 from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.model_router import read_scores, routing_request
 from hindsight_langgraph.recall.query_adapter import QueryAdapter
@@ -40,6 +41,8 @@ class RecallTools:
     """Tells when nothing found is an answer; None leaves it to the rules."""
     ranker: Ranker | None = None
     """Re-ranks what the weighted sum found; None leaves it at that."""
+    learned: Mapping[str, Ranker] = field(default_factory=dict[str, Ranker])
+    """By task domain (blank for none), the ranker that the deployment learnt from its own outcomes; it goes before `ranker`."""
     head: RouteHead | None = None
     """Classifies queries by region; None leaves it to the rules."""
     cosine_floor: float = 0.0
@@ -113,8 +116,9 @@ def recall_units(
 
     where = channels.readable(read, way, scope=scope, config=config, as_of=as_of)
     ranked, more = yield from _ranked(read, vector, where=where, config=config, rank=rank)
-    if config.ranker and tools.ranker is not None and config.preset == "fused":
-        ranked = tools.ranker.rerank(ranked, read)
+    ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
+    if config.ranker and ranker is not None and config.preset == "fused":
+        ranked = ranker.rerank(ranked, read)
     ranked = walk.walked(ranked, read) if config.walk else ranked
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
     abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""

@@ -8,7 +8,7 @@ from enum import StrEnum
 import orjson
 from pydantic import AwareDatetime, Field
 
-from hindsight_langgraph.records import MemoryUnit, Record, Region, Scope, TimeAnchor
+from hindsight_langgraph.records import MemoryUnit, Record, Region, Scope, TimeAnchor, TracedRun
 
 PART_CHARS = 600
 """The most of a goal, sub-step or tool result that a composite query carries."""
@@ -151,14 +151,6 @@ class Block(Record):
     """Ids of the units that it holds, in order."""
     shortened: tuple[str, ...] = ()
     """Ids of those that had to be cut to fit."""
-
-
-class TracedRun(Record):
-    """Names the run that a tracer shows a recall as."""
-
-    id: str
-    trace_id: str
-    project: str
 
 
 class Recollection(Record):
