@@ -8,7 +8,7 @@ from typing import Final
 
 from hindsight_langgraph import lexical
 from hindsight_langgraph.recall.cues import WALKING
-from hindsight_langgraph.recall.landscape import Landscape
+from hindsight_langgraph.recall.landscape import SETTLED, Landscape
 from hindsight_langgraph.recall.recollection import Cues, Question
 from hindsight_langgraph.records import Kind, MemoryUnit
 
@@ -23,7 +23,6 @@ FADE: Final = 0.85
 """How far a story is followed, and what each step is worth of the one before."""
 MEMBER: Final = 0.25
 """From this sureness on a unit is part of the event's story."""
-SETTLED: Final = (Kind.DECISION, Kind.CORRECTION)
 DECIDED: Final = (*SETTLED, Kind.EPISODE, Kind.TASK_STATE)
 ASKED, NEAR = 0.5, 0.25
 """What it counts on the far side of an event to hold what is asked, and to be near; the rest is for what decides."""

@@ -100,7 +100,7 @@ def test_as_of_answers_from_what_was_valid_then(memory: Remembering) -> None:
 
 
 def test_as_of_holds_where_the_clock_lags_behind_the_messages(memory: Remembering) -> None:
-    past = {"updated_at": T0 - 100 * DAY, "created_at": T0 - 100 * DAY}
+    past: dict[str, Any] = {"updated_at": T0 - 100 * DAY, "created_at": T0 - 100 * DAY}
     memory.put(
         unit("old", "The user lives in Tartu.", status=Status.SUPERSEDED, superseded_by="new", valid_to=T0 + 5 * DAY, **past),
         unit("new", "The user lives in Riga.", at=T0 + 5 * DAY, **past),
