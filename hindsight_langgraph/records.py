@@ -280,6 +280,8 @@ class Turn(Record):
     """For a tool message the id of the message that called the tool; calls of one group ran in parallel."""
     calls: tuple[str, ...] = ()
     """Names of the tools that the message calls."""
+    took_s: float | None = None
+    """How long the call, or the model's answer, took in seconds; None where the host does not say."""
     attachments: tuple[Attachment, ...] = ()
 
 

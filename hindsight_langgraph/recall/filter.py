@@ -43,11 +43,12 @@ def standing_at(unit: MemoryUnit, moment: datetime) -> Standing | None:
     """Whether a unit holds, is history, or was not known yet (None) at a moment.
 
     A superseded unit ended when what replaced it took effect, and no later than it was marked: an announced change counts at once.
+    A mark from before it was said comes from a clock that lags behind those of the messages, and tells nothing.
     """
     if unit.moment > moment:
         return None
     ends = [unit.valid_to] if unit.valid_to is not None else []
-    ends += [unit.updated_at] if unit.status is Status.SUPERSEDED else []
+    ends += [unit.updated_at] if unit.status is Status.SUPERSEDED and (unit.updated_at > unit.moment or not ends) else []
     return Standing.HISTORY if any(end <= moment for end in ends) else Standing.CURRENT
 
 
@@ -154,7 +155,23 @@ def _unfit(candidate: Scored, cues: Cues, *, sharing: bool, scope: Scope) -> str
         return f"of another domain: {unit.domain}"
     if sharing and unit.entities and not candidate.terms["entity"]:
         return "shares no entity that the query names"
-    if cues.times and unit.anchor is not None and not candidate.terms["date"] and not candidate.terms["entity"]:
+    return _contradiction(candidate, cues)
+
+
+def _contradiction(candidate: Scored, cues: Cues) -> str:
+    """Why a unit's time contradicts the one asked about (SPEC D7): it had ended by then, or speaks of another time.
+
+    What held over the time asked about contradicts nothing, whenever it was said to begin.
+    """
+    unit = candidate.unit
+    if not cues.times:
+        return ""
+    if unit.status is Status.SUPERSEDED and unit.valid_to is not None and all(unit.valid_to <= t.start for t in cues.times):
+        return "had ended by the time asked about"
+    begun = unit.valid_from or unit.moment
+    if any(begun <= t.end and (unit.valid_to is None or unit.valid_to > t.start) for t in cues.times) and unit.triple is not None:
+        return ""
+    if unit.anchor is not None and not candidate.terms["date"] and not candidate.terms["entity"]:
         return "its time contradicts the query's"
     return ""
 

@@ -81,6 +81,8 @@ class Cues(Record):
     """Index terms of the event that a question about an end, a first, a last or what came next goes from."""
     through: bool = False
     """True when it asks for a thing through another one: the sister of my flatmate."""
+    background: bool = False
+    """True when it asks for what lies behind something: why, the context."""
     history: bool = False
     """True when it asks for what used to be: superseded units may answer."""
     past: bool = False
