@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hindsight_langgraph.backends.edge_shard import EdgeShard, edge_errors
@@ -206,14 +206,14 @@ def test_closing_compacts_a_store_of_which_much_was_deleted_and_keeps_the_rest(t
         store.compact()
 
 
-@pytest.fixture(scope="module")
-def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeLongTermStore]:
-    store = EdgeLongTermStore(tmp_path_factory.mktemp("law"), SPACE)
+@pytest.fixture
+def shared_store(tmp_path: Path) -> Iterator[EdgeLongTermStore]:
+    store = EdgeLongTermStore(tmp_path, SPACE)
     yield store
     store.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(["put", "revise", "delete all", "delete one"]), st.integers(0, 5), st.integers(0, 3)),
