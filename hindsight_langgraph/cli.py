@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -172,6 +172,10 @@ def train(
     from hindsight_langgraph.memory import HindsightMemory
     from hindsight_langgraph.training.adapter import export_triplets
 
+    parts: dict[str | None, Part | None] = {None: None, "adapter": "adapter", "ranker": "ranker"}
+    if only not in parts:
+        raise CallError(f"--only {only}: say adapter or ranker")
+    part = parts[only]
     with HindsightMemory.open(config=_settings(path)) as memory:
         if back:
             version = memory.untrain()
@@ -183,9 +187,7 @@ def train(
             export.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             console.print(f"{len(lines)} triplets written to {export}")
             return
-        if only not in (None, "adapter", "ranker"):
-            raise CallError(f"--only {only}: say adapter or ranker")
-        trained = memory.train(scopes=users, only=cast("Part | None", only))
+        trained = memory.train(scopes=users, only=part)
     for line in trained.lines():
         console.print(line, markup=False, highlight=False)
     console.print("nothing changes" if trained.version is None else f"version {trained.version} is in use")
