@@ -20,11 +20,11 @@ from benchmarks.encoding import _all_units, _plan, _tools, embedded
 from benchmarks.gold import dialogue_paths, read_dialogue
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.changes import PassName
+from hindsight_langgraph.consolidation.run import Run
 from hindsight_langgraph.encoding.drafts import draft
 from hindsight_langgraph.encoding.entities import AliasTable
 from hindsight_langgraph.encoding.store import put
-from hindsight_langgraph.flows import consolidating
-from hindsight_langgraph.flows.consolidating import Run
+from hindsight_langgraph.flows import consolidating, deciding
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.lexical import index_text
 from hindsight_langgraph.models.embedders import CachedEmbedder, LocalEmbedder
@@ -111,7 +111,7 @@ def full_pass(scope: Scope, now: datetime, settings: FlowSettings) -> Plan[None]
     """The passes that are judged here, over everything that changed."""
     run: Run = yield from consolidating.start(scope, level="full", now=now, settings=settings, passes=JUDGED)
     for name in run.passes:
-        yield from consolidating.apply(run, (yield from consolidating.decide(name, run, settings=settings)))
+        yield from consolidating.apply(run, (yield from deciding.decide(name, run, settings=settings)))
     yield from consolidating.finish(run)
 
 

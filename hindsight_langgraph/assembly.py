@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from hindsight_langgraph.clock import SystemClock
-from hindsight_langgraph.config import HindsightConfig
+from hindsight_langgraph.config import HindsightConfig, WriteConfig
 from hindsight_langgraph.encoding.entities import AliasTable
 from hindsight_langgraph.encoding.heads import load_heads
 from hindsight_langgraph.encoding.model_extractor import ModelExtractor
@@ -18,19 +18,15 @@ from hindsight_langgraph.feedback import FeedbackSender
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.models.embedders import CachedEmbedder, LangChainEmbedder, embedder_from_config
 from hindsight_langgraph.ports import Clock, Embedder, LongTermStore, StructuredChat, TokenCounter, WorkingStore
-from hindsight_langgraph.recall.pipeline import tools_for
-from hindsight_langgraph.recall.query_adapter import AdapterShelf
+from hindsight_langgraph.recall.pipeline import RecallTools, tools_for
+from hindsight_langgraph.recall.route import RouteHead
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.runtime import Runtime
-from hindsight_langgraph.tracing import trace_write
+from hindsight_langgraph.training.deployment import Shelves
 
 if TYPE_CHECKING:
     from hindsight_langgraph.checkpointers import HindsightSaver
-
-
-ADAPTERS: Final = "adapters"
-"""Directory of the learned query adapters, under the memory's own."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -79,12 +75,19 @@ class Parts:
 
 
 def assemble(
-    config: HindsightConfig, *, embeddings: Any, chat_model: Any, clock: Clock | None, token_counter: TokenCounter | None
+    config: HindsightConfig,
+    *,
+    embeddings: Any,
+    chat_model: Any,
+    clock: Clock | None,
+    token_counter: TokenCounter | None,
+    router: RouteHead | None = None,
 ) -> Parts:
     """Open the stores and models that the settings name."""
     time = clock or SystemClock()
     counter = token_counter or estimate_tokens
     embedder = _embedder(config, embeddings)
+    shelves = Shelves.under(config.path)
     chat = _chat(config, chat_model)
     runtime = Runtime(
         working=_working_store(config, time),
@@ -98,16 +101,24 @@ def assemble(
         config=config,
         writing=_writing_tools(config, space=embedder.space, chat=chat is not None),
         recalling=replace(
-            tools_for(embedder.space, counter=counter, directory=config.path),
-            adapter=AdapterShelf(config.path / ADAPTERS).load(embedder.space),
+            _recall_tools(config, space=embedder.space, counter=counter, chat=chat is not None, router=router),
+            adapter=shelves.adapters.load(embedder.space),
+            learned=shelves.rankers.load(),
         ),
         counter=counter,
         space=embedder.space,
         chat=chat is not None,
     )
     feedback = FeedbackSender()
-    runtime.listeners += [trace_write, feedback.on_event]
+    runtime.listeners.append(feedback.on_event)
     return Parts(runtime=runtime, settings=settings, feedback=feedback)
+
+
+def _recall_tools(
+    config: HindsightConfig, *, space: EmbeddingSpace, counter: TokenCounter, chat: bool, router: RouteHead | None
+) -> RecallTools:
+    tools = tools_for(space, counter=counter, directory=config.path)
+    return replace(tools, chat=chat, head=router or tools.head)
 
 
 def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool) -> WritingTools:
@@ -117,8 +128,12 @@ def _writing_tools(config: HindsightConfig, *, space: EmbeddingSpace, chat: bool
         aliases=AliasTable(),
         redactor=redactor,
         space=space,
-        extractor=ModelExtractor(redactor=redactor, max_turn_chars=config.write.max_turn_chars) if chat else None,
+        extractor=_extractor(config.write, redactor) if chat else None,
     )
+
+
+def _extractor(config: WriteConfig, redactor: SecretRedactor) -> ModelExtractor:
+    return ModelExtractor(redactor=redactor, max_turn_chars=config.max_turn_chars, max_tokens=config.answer_tokens)
 
 
 def _embedder(config: HindsightConfig, embeddings: Any) -> Embedder:
@@ -143,12 +158,12 @@ def _chat(config: HindsightConfig, chat_model: Any) -> StructuredChat | None:
     from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
 
     if isinstance(model, str):
-        return chat_from_spec(model, config)
+        return chat_from_spec(model, config, timeout_s=config.chat_timeout_s, max_concurrency=config.chat_concurrency)
     if hasattr(model, "complete") and hasattr(model, "acomplete"):
         port: StructuredChat = model
         return port
     if hasattr(model, "invoke") and hasattr(model, "ainvoke"):
-        return LangChainChat(model)
+        return LangChainChat(model, timeout_s=config.chat_timeout_s, max_concurrency=config.chat_concurrency)
     raise ConfigError(
         f"chat_model is a {type(model).__name__}; pass a LangChain chat model or a spec such as 'openai:gpt-4.1-mini'"
     )

@@ -154,11 +154,11 @@ def _shown(inner: Runnable[Any, Any], memory: HindsightMemory, *, schema: type[A
         return _shown_state(memory, state, recollection, schema=schema, key=key)
 
     def call(state: Any, config: RunnableConfig) -> Any:
-        found = recollect(memory, read_key(state, key) or [], recollection_in(state), scope=scope_of(config))
+        found = recollect(memory, read_key(state, key) or [], recollection_in(state), scope=scope_of(config), state=state)
         return stripped(inner.invoke(prepared(state, found), config), key)
 
     async def acall(state: Any, config: RunnableConfig) -> Any:
-        found = await arecollect(memory, read_key(state, key) or [], recollection_in(state), scope=scope_of(config))
+        found = await arecollect(memory, read_key(state, key) or [], recollection_in(state), scope=scope_of(config), state=state)
         return stripped(await inner.ainvoke(prepared(state, found), config), key)
 
     return RunnableLambda(call, acall, name=name)

@@ -49,9 +49,9 @@ def unpack_node(stored: bytes) -> ListNode:
     return ListNode(base=None if base == _NO_BASE else base, start=start, end=end, links=links, tail=stored[_HEAD.size :])
 
 
-def list_digest(refs: bytes) -> bytes:
-    """The name of a list, from the joined digests of its items."""
-    return blake2b(refs, digest_size=DIGEST_BYTES, person=b"list").digest()
+def list_hash(refs: bytes) -> blake2b:
+    """The hash whose digest is the name of a list, from the joined digests of its items; of a longer list it is updated."""
+    return blake2b(refs, digest_size=DIGEST_BYTES, person=b"list")
 
 
 def value_digest(typed: bytes) -> bytes:

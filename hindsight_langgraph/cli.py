@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from hindsight_langgraph.config import HindsightConfig
-from hindsight_langgraph.errors import HindsightError
+from hindsight_langgraph.errors import CallError, HindsightError
+
+if TYPE_CHECKING:
+    from hindsight_langgraph.training.deployment import Part
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Memory for LangGraph agents.")
 console = Console()
@@ -157,11 +160,12 @@ def train(
         list[str] | None, typer.Option("--user", help="Whose judged tasks to learn from; may be given more than once.")
     ] = None,
     back: Annotated[bool, typer.Option("--back", help="Go back to what was in use before.")] = False,
+    only: Annotated[str | None, typer.Option("--only", help="adapter or ranker; both where there is enough, without it.")] = None,
     export: Annotated[
         Path | None, typer.Option("--export", help="Write triplets for sentence-transformers, and fit nothing.")
     ] = None,
 ) -> None:
-    """Learn from finished tasks how to search for what helps. An adapter that does not help is refused."""
+    """Learn from finished tasks how to search for what helps, and how to rank it in each domain. What does not help is refused."""
     from hindsight_langgraph.memory import HindsightMemory
     from hindsight_langgraph.training.adapter import export_triplets
 
@@ -176,9 +180,12 @@ def train(
             export.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             console.print(f"{len(lines)} triplets written to {export}")
             return
-        trained = memory.train(scopes=users)
-    fate = "refused, it does not help" if trained.version is None else f"version {trained.version} is in use"
-    console.print(f"{trained.examples} examples, held-out MRR {trained.before:.3f} -> {trained.after:.3f}: {fate}")
+        if only not in (None, "adapter", "ranker"):
+            raise CallError(f"--only {only}: say adapter or ranker")
+        trained = memory.train(scopes=users, only=cast("Part | None", only))
+    for line in trained.lines():
+        console.print(line, markup=False, highlight=False)
+    console.print("nothing changes" if trained.version is None else f"version {trained.version} is in use")
 
 
 @app.command("train-heads")
@@ -206,19 +213,29 @@ def train_router(
     rows: Annotated[
         Path | None, typer.Option("--rows", exists=True, help="JSON lines with query and region, beside the shipped examples.")
     ] = None,
+    user: Annotated[
+        list[str] | None, typer.Option("--user", help="Whose judged tasks to learn from as well; may be given more than once.")
+    ] = None,
     path: PathOption = None,
 ) -> None:
-    """Fit the head that sends a question to its region to the configured embedding model; it is used from then on."""
+    """Fit the head that sends a question to its region to the configured embedding model; it is used from then on.
+
+    Judged tasks teach what was asked and in which region lay what helped.
+    """
     import numpy as np
 
+    from hindsight_langgraph.memory import HindsightMemory
     from hindsight_langgraph.models.embedders import embedder_from_config
     from hindsight_langgraph.recall.route_head import head_name
-    from hindsight_langgraph.training.router import read_examples, shipped_examples
+    from hindsight_langgraph.training.router import judged_examples, read_examples, shipped_examples
     from hindsight_langgraph.training.router import train_router as fit
 
     config = _settings(path)
     embedder = embedder_from_config(config)
     examples = [*shipped_examples(), *(read_examples(rows) if rows else [])]
+    if user:
+        with HindsightMemory.open(config=config) as memory:
+            examples += judged_examples([example for name in user for example in memory.training_set(scope=name)])
     with console.status("embedding and fitting"):
         head = fit(
             examples,

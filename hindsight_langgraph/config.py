@@ -45,6 +45,8 @@ class WriteConfig(Section):
     max_turn_chars: int = Field(default=4_000, ge=200)
     """A longer turn is read in pieces of at most this many characters, each with its speaker."""
     tool_preview_chars: int = Field(default=2_000, ge=100)
+    answer_tokens: int = Field(default=1_200, ge=32)
+    """The longest answer that is asked of the chat model for one piece of conversation, in tokens."""
     policies: dict[Kind, Literal["keep", "ask", "drop"]] = Field(default_factory=dict[Kind, Literal["keep", "ask", "drop"]])
     """What may be written, by kind: keep it, hold it until it is approved, or drop it. A kind that is not named is kept."""
 
@@ -54,6 +56,9 @@ class RecallConfig(Section):
 
     preset: Literal["fused", "balanced", "decay", "weighted", "associative", "causal"] = "fused"
     """"fused" measures best on the benchmark (SPEC C12); the others are SPEC C4 to C8."""
+    router: Literal["head", "rules", "model"] = "head"
+    """Who sends a question to its region: the trained head (rules, where there is none for the embedding model), rules alone, or the
+    chat model (asked beside the embedding; the head where it fails)."""
     route_only: bool = False
     """True searches nothing but the routed region when the route is sure (SPEC D2); False lets the route weigh only."""
     dense_top: int = Field(default=100, ge=1)
@@ -69,6 +74,8 @@ class RecallConfig(Section):
     the strict filter loses four points of the expected memories, since not every name is caught on both sides."""
     ranker: bool = True
     """False leaves the order to the weighted sum."""
+    walk: bool = True
+    """False leaves out the walk from the first hits to an outcome, or through one thing to another (SPEC D4)."""
     abstain: bool = True
     """False injects the best candidates even if nothing says that they answer."""
     dynamic_cut: bool = True
@@ -110,6 +117,9 @@ class ConsolidationConfig(Section):
     """Units of one owner that a tier holds (SPEC A13)."""
     pattern_size: int = Field(default=3, ge=2)
     """Episodes of how many sessions make a pattern (SPEC F6)."""
+    model_calls: int = Field(default=8, ge=0)
+    """How often each pass may ask the chat model in one run: for statements, summaries, and whether two memories are one. 0 leaves all
+    of that to the rules."""
     in_process: bool = True
     """False leaves due runs to other processes: Celery workers, or a cron on LangGraph Platform."""
     tick_s: float = Field(default=15.0, gt=0)
@@ -148,6 +158,10 @@ class HindsightConfig(BaseSettings):
     """"auto" (local when installed, else hash), "local", "hash", or "openai:MODEL"."""
     chat_model: str | None = None
     """"openai:MODEL" for the small model that does memory work; None works by rules."""
+    chat_timeout_s: float = Field(default=60.0, gt=0)
+    """The most that one answer of the chat model may take; nothing that answers a user waits for it."""
+    chat_concurrency: int = Field(default=4, ge=1)
+    """How many requests the chat model is given at once; 1 suits a model on this machine."""
     openai_api_key: str | None = None
     openai_base_url: str | None = None
     embedding_threads: int = Field(default=1, ge=1)

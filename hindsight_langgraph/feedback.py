@@ -13,30 +13,35 @@ import time
 import uuid
 from typing import Any, Final
 
-from hindsight_langgraph.recall.recollection import TracedRun
-from hindsight_langgraph.records import Record
+from hindsight_langgraph.records import Record, TracedRun
 
 logger = logging.getLogger("hindsight_langgraph")
 
 OUTCOME_KEY: Final = "hindsight_outcome"
-"""Key of our own feedback; a review never reads it back."""
+"""Whether the task succeeded that a run recalled for."""
+JUDGEMENT_KEY: Final = "hindsight_judgement"
+"""The share of what a run recalled that helped, from 0 to 1, with what each memory did as the comment."""
+OWN_KEYS: Final = frozenset({OUTCOME_KEY, JUDGEMENT_KEY})
+"""A review never reads these back: they come from the memory itself."""
 WAITING: Final = 256
 """The most feedback that waits to be sent."""
 _NAMESPACE: Final = uuid.UUID("0c0d1c44-7f0b-5b52-8c8b-2c6f2c0e6f55")
 
 
 class Judged(Record):
-    """The outcome of a task is known, and these runs recalled for it."""
+    """Something is known of these runs, now that their task is over."""
 
     runs: tuple[TracedRun, ...]
-    success: bool
+    key: str
+    """`OUTCOME_KEY` or `JUDGEMENT_KEY`."""
+    score: bool | float
     comment: str = ""
 
 
 class FeedbackSender:
-    """Writes an outcome as feedback on the runs that it judges.
+    """Writes feedback on the runs that were judged.
 
-    Its thread is a daemon, started at the first outcome; a script that forgets to close the memory still ends.
+    Its thread is a daemon, started at the first of it; a script that forgets to close the memory still ends.
     """
 
     def __init__(self) -> None:
@@ -90,13 +95,11 @@ class FeedbackSender:
             self._projects[run.project] = client.read_project(project_name=run.project).id
         client.create_feedback(
             run.id,
-            OUTCOME_KEY,
-            score=judged.success,
+            judged.key,
+            score=judged.score,
             comment=judged.comment or None,
             trace_id=run.trace_id,
             session_id=self._projects[run.project],
-            feedback_id=uuid.uuid5(
-                _NAMESPACE, f"{run.id}:{judged.success}:{judged.comment}"
-            ),  # the same outcome told twice is one
+            feedback_id=uuid.uuid5(_NAMESPACE, f"{run.id}:{judged.model_dump_json(exclude={'runs'})}"),  # told twice, it is one
             stop_after_attempt=1,
         )

@@ -83,6 +83,11 @@ def judged(scope: Scope) -> Key:
     return Key(owner=scope.owner, kind=KeyKind.ANNOTATION, name="tasks")
 
 
+def lessons(scope: Scope) -> Key:
+    """What the recalls of judged tasks teach a ranker (SPEC E6)."""
+    return Key(owner=scope.owner, kind=KeyKind.ANNOTATION, name="lessons")
+
+
 def history(owner: str, unit_id: str) -> Key:
     """Changes of one unit's standing, each with its reason (SPEC E5)."""
     return Key(owner=owner, kind=KeyKind.HISTORY, name=unit_id)

@@ -20,7 +20,7 @@ from hindsight_langgraph.annotation.examples import Example
 from hindsight_langgraph.annotation.feedback import Event
 from hindsight_langgraph.annotation.report import AnnotationReport
 from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
-from hindsight_langgraph.assembly import ADAPTERS, Parts, assemble
+from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.closing import Closing
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.applying import restore
@@ -45,18 +45,20 @@ from hindsight_langgraph.flows import (
 )  # fmt: skip
 from hindsight_langgraph.flows.caring import Due
 from hindsight_langgraph.flows.reviewing import Applied, Review, apply_review
+from hindsight_langgraph.flows.teaching import read_lessons
 from hindsight_langgraph.flows.telling import tell_outcome
 from hindsight_langgraph.graphs.consolidator import Consolidator
 from hindsight_langgraph.messages import inject, read_turns
 from hindsight_langgraph.ops import Embed, FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
 from hindsight_langgraph.ports import Clock, TokenCounter
-from hindsight_langgraph.recall.query_adapter import AdapterShelf
 from hindsight_langgraph.recall.recollection import Query, Recollection
+from hindsight_langgraph.recall.route import RouteHead
+from hindsight_langgraph.recall.trigger import recall_trigger
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
 from hindsight_langgraph.reembed import reembed
 from hindsight_langgraph.scoping import scope_from_settings, scope_of_run
-from hindsight_langgraph.training.adapter import Trained, learn
+from hindsight_langgraph.training.deployment import Part, Shelves, Trained, learn
 from hindsight_langgraph.transfer import export_units, import_units
 from hindsight_langgraph.working.session import read_session
 from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
@@ -109,6 +111,7 @@ class HindsightMemory(Closing):
         config: HindsightConfig | None = None,
         clock: Clock | None = None,
         token_counter: TokenCounter | None = None,
+        router: RouteHead | None = None,
     ) -> Self:
         """Open a memory; without servers named in `config` it is embedded under `path`.
 
@@ -119,6 +122,7 @@ class HindsightMemory(Closing):
             config: every other setting.
             clock: tells the time; for tests.
             token_counter: counts tokens for budgets; None estimates without a tokenizer's tables.
+            router: scores a question's regions in the place of the trained head; it is called with the words and their embedding.
 
         Raises:
             ConfigError: a setting is wrong.
@@ -127,7 +131,16 @@ class HindsightMemory(Closing):
         settings = config or HindsightConfig()
         if path is not None:
             settings = settings.model_copy(update={"path": Path(path)})
-        return cls(assemble(settings, embeddings=embeddings, chat_model=chat_model, clock=clock, token_counter=token_counter))
+        return cls(
+            assemble(
+                settings,
+                embeddings=embeddings,
+                chat_model=chat_model,
+                clock=clock,
+                token_counter=token_counter,
+                router=router,
+            )
+        )
 
     @classmethod
     def from_env(cls, **overrides: Any) -> Self:
@@ -260,6 +273,16 @@ class HindsightMemory(Closing):
         """As `recall`."""
         return await self._arun(self._recall(query, scope, as_of, visible))
 
+    def recall_due(self, query: Query, *, before: Recollection | None, failed: bool = False) -> str:
+        """Why a step calls for a recall, blank where what was recalled before still serves (SPEC D13).
+
+        Args:
+            query: the present step.
+            before: what was last recalled in this run; None where it is not at hand.
+            failed: whether the last tool call went wrong.
+        """
+        return recall_trigger(self._redacted(query), before=None if before is None else before.query, failed=failed)
+
     def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
 
@@ -366,28 +389,38 @@ class HindsightMemory(Closing):
         """As `training_set`."""
         return await self._arun(learning.training_set(as_scope(scope), seed=seed))
 
-    def train(self, *, scopes: Sequence[Scope | str]) -> Trained:
-        """Learn from the judged tasks of some users how to search for what helps (SPEC E6); takes seconds on a CPU.
+    def train(self, *, scopes: Sequence[Scope | str], only: Part | None = None) -> Trained:
+        """Learn from the judged tasks of some users how to search for what helps, and how to rank it (SPEC E6); seconds on a CPU.
 
-        What was learnt is used from now on, by this memory and those opened later, if it ranks held-out tasks better; otherwise it is
-        refused and nothing changes. No stored vector changes either way. `untrain` goes back.
+        A query adapter serves every question, a ranker the tasks of its domain (`Scope.domain`). Each is used from now on, by this
+        memory and those opened later, if it ranks held-out tasks better; otherwise it is refused and what was in use stays. No stored
+        vector changes either way. `untrain` goes back.
+
+        Args:
+            scopes: whose tasks.
+            only: "adapter" or "ranker"; None learns whatever there is enough for.
 
         Raises:
-            CallError: there are too few examples yet; says how many.
+            CallError: there is too little to learn from yet; says how much.
+            MissingExtra: there is enough for a ranker, and the extra `train` is not installed.
         """
+        lessons = [lesson for scope in scopes for lesson in self._run(read_lessons(as_scope(scope)))]
         examples = [example for scope in scopes for example in self.training_set(scope=scope)]
-        trained = learn(examples, embed=self._embed, space=self.space, shelf=self._shelf)
-        self._use_adapter()
+        trained = learn(
+            examples, lessons, embed=self._embed, space=self.space, shelves=self._shelves,
+            shipped=self._settings.recalling.ranker, only=only,
+        )  # fmt: skip
+        self._use_learned()
         return trained
 
-    async def atrain(self, *, scopes: Sequence[Scope | str]) -> Trained:
+    async def atrain(self, *, scopes: Sequence[Scope | str], only: Part | None = None) -> Trained:
         """As `train`, on a thread of its own."""
-        return await asyncio.to_thread(self.train, scopes=scopes)
+        return await asyncio.to_thread(self.train, scopes=scopes, only=only)
 
     def untrain(self) -> int | None:
-        """Go back to the adapter before the one in use, or to none. Returns the version in use now."""
-        version = self._shelf.back()
-        self._use_adapter()
+        """Take back what the last training changed. Returns the version in use now, None for none."""
+        version = self._shelves.back()
+        self._use_learned()
         return version
 
     async def auntrain(self) -> int | None:
@@ -395,12 +428,12 @@ class HindsightMemory(Closing):
         return await asyncio.to_thread(self.untrain)
 
     @property
-    def _shelf(self) -> AdapterShelf:
-        return AdapterShelf(self.config.path / ADAPTERS)
+    def _shelves(self) -> Shelves:
+        return Shelves.under(self.config.path)
 
-    def _use_adapter(self) -> None:
-        adapter = self._shelf.load(self.space)
-        self._settings = replace(self._settings, recalling=replace(self._settings.recalling, adapter=adapter))
+    def _use_learned(self) -> None:
+        adapter, learned = self._shelves.adapters.load(self.space), self._shelves.rankers.load()
+        self._settings = replace(self._settings, recalling=replace(self._settings.recalling, adapter=adapter, learned=learned))
 
     def _embed(self, texts: Sequence[str], purpose: str) -> NDArray[np.float32]:
         query = purpose == "query"
@@ -791,8 +824,15 @@ class HindsightMemory(Closing):
         now = self.clock.now()
         turns = self._turns(messages, at or now)
         recalled = [unit.id for unit in recollection.units] if recollection else []
-        asked = recollection.query.text if recollection else ""
-        plan = writing.annotate(turns, recalled=recalled, asked=asked, scope=as_scope(scope), now=now, settings=self._settings)
+        plan = writing.annotate(
+            turns,
+            recalled=recalled,
+            asked=recollection.query.text if recollection else "",
+            traced=recollection.run if recollection else None,
+            scope=as_scope(scope),
+            now=now,
+            settings=self._settings,
+        )
         return tracing.staged(
             "hindsight.annotate",
             lambda _: plan,
@@ -830,13 +870,15 @@ class HindsightMemory(Closing):
         )
         return (yield from consolidating.rehearse(run, settings=self._settings))
 
+    def _redacted(self, query: Query) -> Query:
+        redact = self._settings.writing.redactor
+        clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(query, name))}
+        return query.model_copy(update=clean)
+
     def _recall(
         self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
     ) -> Plan[Recollection]:
-        redact = self._settings.writing.redactor
-        asked = Query(text=query) if isinstance(query, str) else query
-        clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(asked, name))}
-        query = asked.model_copy(update=clean)
+        query = self._redacted(Query(text=query) if isinstance(query, str) else query)
         return tracing.staged(
             tracing.RECALL_RUN,
             lambda run: recalling.recall(

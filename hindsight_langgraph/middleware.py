@@ -20,8 +20,8 @@ from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.messages import read_turns
 from hindsight_langgraph.nodes.annotate import Told, latest_exchange, told_outcome
 from hindsight_langgraph.nodes.base import recollection_in
-from hindsight_langgraph.nodes.recall import arecollect, query_of, recollect
-from hindsight_langgraph.recall.recollection import Query, Recollection
+from hindsight_langgraph.nodes.recall import arecollect, at_hand, query_of, recollect
+from hindsight_langgraph.recall.recollection import Recollection
 from hindsight_langgraph.records import Role, Turn
 from hindsight_langgraph.scoping import scope_of
 
@@ -72,7 +72,7 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
     def before_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
         """Recall for the user's message, then take it in."""
         scope, turns = scope_of(), read_turns(state["messages"])
-        query = query_of(turns, lost=True)
+        query = query_of(self.memory, turns, state=state)
         found = None if query is None else self.memory.recall(query, scope=scope, visible=_ids(turns))
         self._take_in(state["messages"], found)
         self.memory.touch(scope=scope)
@@ -81,18 +81,18 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
     async def abefore_agent(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
         """As `before_agent`."""
         scope, turns = scope_of(), read_turns(state["messages"])
-        query = query_of(turns, lost=True)
+        query = query_of(self.memory, turns, state=state)
         found = None if query is None else await self.memory.arecall(query, scope=scope, visible=_ids(turns))
         await self._atake_in(state["messages"], found)
         await self.memory.atouch(scope=scope)
         return {"recollection": found}
 
     def before_model(self, state: MemoryAgentState, runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the hook's signature
-        """Take in what the tools answered; recall again after a failed one, or when an interrupt lost what was recalled."""
+        """Take in what the tools answered; recall again after a failed one, for another goal or sub-goal, or when what was recalled is lost."""
         messages, turns = state["messages"], read_turns(state["messages"])
         if turns and turns[-1].role is not Role.USER:
             self._take_in(messages, recollection_in(state))
-        query = _again(turns, recollection_in(state))
+        query = query_of(self.memory, turns, before=at_hand(recollection_in(state), scope_of()), state=state)
         if query is None:
             return None
         return {"recollection": self.memory.recall(query, scope=scope_of(), visible=_ids(turns))}
@@ -102,7 +102,7 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
         messages, turns = state["messages"], read_turns(state["messages"])
         if turns and turns[-1].role is not Role.USER:
             await self._atake_in(messages, recollection_in(state))
-        query = _again(turns, recollection_in(state))
+        query = query_of(self.memory, turns, before=at_hand(recollection_in(state), scope_of()), state=state)
         if query is None:
             return None
         return {"recollection": await self.memory.arecall(query, scope=scope_of(), visible=_ids(turns))}
@@ -113,14 +113,16 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Call the model with what was recalled just before the user's message."""
-        found = recollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of())
+        found = recollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of(), state=request.state)
         return handler(request.override(messages=self._shown(request, found)))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """As `wrap_model_call`."""
-        found = await arecollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of())
+        found = await arecollect(
+            self.memory, request.messages, recollection_in(request.state), scope=scope_of(), state=request.state
+        )
         return await handler(request.override(messages=self._shown(request, found)))
 
     def _shown(self, request: ModelRequest[Any], found: Recollection | None) -> list[AnyMessage]:
@@ -199,13 +201,6 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
 
     def _exchange(self, messages: Sequence[AnyMessage]) -> list[Turn]:
         return latest_exchange(read_turns(messages, at=self.memory.clock.now()))
-
-
-def _again(turns: list[Turn], recollection: Recollection | None) -> Query | None:
-    """What to recall in the middle of a run: the failed tool's matter, or what an interrupt lost."""
-    if not turns or (turns[-1].role is Role.USER and recollection is not None):
-        return None
-    return query_of(turns, lost=recollection is None)
 
 
 def _ids(turns: list[Turn]) -> list[str]:

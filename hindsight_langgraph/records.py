@@ -216,6 +216,9 @@ class Scope(Record):
     task_id: str | None = None
     agent_id: str | None = None
     domain: str | None = None
+    """The domain of the task, where it has a clear one: recall reads that one alone (SPEC D9)."""
+    more_domains: tuple[str, ...] = ()
+    """Domains that it reads as well, and does not write to."""
     shared: tuple[str, ...] = ()
     """Shared scopes that this caller may read besides its own memory."""
     timezone: str = "UTC"
@@ -235,6 +238,11 @@ class Scope(Record):
     def readers(self) -> tuple[str, ...]:
         """Every tenant that this caller may read, its own first."""
         return (self.owner, *(shared_owner(name) for name in self.shared))
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """Every domain that this task reads; empty where it has none of its own, and then it reads all."""
+        return (self.domain, *self.more_domains) if self.domain else self.more_domains
 
     @property
     def task(self) -> str:
@@ -337,6 +345,14 @@ class MemoryUnit(Record):
     def moment(self) -> AwareDatetime:
         """When it was said, else when it was stored: what its age is counted from."""
         return self.said_at or self.created_at
+
+
+class TracedRun(Record):
+    """Names the run that a tracer shows a recall as."""
+
+    id: str
+    trace_id: str
+    project: str
 
 
 class SparseVector(Record):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from hindsight_langgraph.errors import StoreUnavailable
-from hindsight_langgraph.feedback import OUTCOME_KEY
+from hindsight_langgraph.feedback import OWN_KEYS
 from hindsight_langgraph.flows.reviewing import Applied, Review
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.records import Scope
@@ -52,7 +52,7 @@ def review_project(
 
     try:
         found = client.read_project(project_name=project)
-        left = [one for one in client.list_feedback(session=[str(found.id)]) if one.key != OUTCOME_KEY and _trace_of(one)]
+        left = [one for one in client.list_feedback(session=[str(found.id)]) if one.key not in OWN_KEYS and _trace_of(one)]
         left.sort(key=lambda one: (one.created_at, str(one.id)))
         done: list[Applied] = []
         for one in progress(left):

@@ -25,7 +25,7 @@ def scope_from(find: Callable[[str], Any]) -> Scope:
 
     Args:
         find: a setting by name, None where there is none: `user_id`, `thread_id` (the session), `task_id`, `agent_id`, `domain`,
-            `timezone`, `shared_scopes`.
+            `timezone`, `more_domains`, `shared_scopes`.
 
     Raises:
         MissingUser: no user is named.
@@ -38,11 +38,15 @@ def scope_from(find: Callable[[str], Any]) -> Scope:
         )
     if (thread := find("thread_id")) is not None:
         found["session_id"] = str(thread)
-    shared = find("shared_scopes") or ()
     try:
-        return Scope(**found, shared=(shared,) if isinstance(shared, str) else tuple(shared))
+        return Scope(**found, shared=_names(find("shared_scopes")), more_domains=_names(find("more_domains")))
     except (ValidationError, TypeError) as error:
         raise CallError(f"the run's scope is not usable: {error}") from error
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    """One name, or several."""
+    return (value,) if isinstance(value, str) else tuple(value or ())
 
 
 def scope_from_settings(settings: Mapping[str, Any]) -> Scope | None:

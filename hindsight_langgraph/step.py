@@ -119,7 +119,8 @@ class _Step:
         with self._lock:
             asked, found = self._last.get(_conversation(scope), ("", None))
         same = found is not None and asked == _asked(turns)
-        return query_of(turns, lost=not same), found if same else None
+        found = found if same else None
+        return query_of(self.memory, turns, before=found), found
 
     def _keep(self, turns: list[Turn], found: Recollection | None, scope: Scope) -> None:
         if found is None:

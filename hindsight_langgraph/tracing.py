@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.plan import Plan
-from hindsight_langgraph.recall.recollection import Dropped, Item, Query, Recollection, Stage, TracedRun, shorten
-from hindsight_langgraph.records import MemoryUnit, Region, Scope, Turn
+from hindsight_langgraph.recall.recollection import Dropped, Item, Query, Recollection, Stage, shorten
+from hindsight_langgraph.records import MemoryUnit, Region, Scope, TracedRun, Turn
 
 if TYPE_CHECKING:
     from langsmith.run_trees import RunTree
@@ -135,11 +135,9 @@ def carried(job: Callable[[], None]) -> Callable[[], None]:
     return under_parent
 
 
-def trace_write(event: object) -> None:
-    """Show a `WriteReport` as a run; other events are not shown."""
-    if isinstance(event, WriteReport) and enabled():
-        with stage("hindsight.write", lambda: {"turns": [turn.text for turn in event.turns][:MESSAGES_SHOWN]}) as run:
-            run.end(lambda: _written(event))
+def write_staged(plan: Plan[WriteReport], turns: Sequence[Turn], *, scope: Scope) -> Plan[WriteReport]:
+    """The writing of turns as a stage, on whatever thread it happens; what it did is also said when it failed."""
+    return staged("hindsight.write", lambda _: plan, inputs=lambda: turns_shown(turns), outputs=_written, scope=scope)
 
 
 def query_shown(query: Query) -> Shown:

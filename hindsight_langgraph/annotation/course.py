@@ -12,13 +12,32 @@ from hindsight_langgraph.annotation.signals import Signal, signal_of
 from hindsight_langgraph.annotation.trajectory import Step, StepKind
 
 _READS: Final = frozenset(
-    ["get", "list", "read", "search", "find", "query", "select", "fetch", "describe", "show", "look", "lookup", "check", "head", "stat", "status", "verify", "validate", "test", "view", "inspect", "count", "diff", "ls", "cat", "ping", "health", "peek", "browse", "open", "scan", "compare", "preview", "load", "retrieve", "info", "exists"]
+    ["get", "list", "read", "search", "find", "query", "select", "fetch", "describe", "show", "look", "lookup", "check", "head", "stat", "status", "verify", "validate", "test", "view", "inspect", "count", "diff", "ls", "cat", "ping", "health", "peek", "browse", "open", "scan", "compare", "preview", "load", "retrieve", "info", "exists", "track", "trace", "explain", "profile", "monitor", "measure", "logs", "log", "smoke"]
 )  # fmt: skip
 _OUTSIDE: Final = re.compile(
     r"\b(?:4(?:08|23|25|29)|50[0234]|52\d)\b|time[ds]?[ -]?out|timeout|too many|rate.?limit|throttl|quota|temporar|unavailable|overload|busy|try again"
     r"|retry|connection (?:reset|refused|lost|closed|aborted)|network|unreachable|locked by|in use|econn|超时|限流|频控|频率|过于频繁|繁忙|暂时|稍后|不可用|断开|网络|维护",
     re.IGNORECASE,
 )  # fmt: skip
+
+
+_HOLDS: Final = re.compile(
+    r"\b(?:ready|healthy|pass(?:ed|es)?|ok|valid|consistent|match(?:es)?|verified|in sync|up and running)\b|一致|通过|正常|无误|健康|吻合",
+    re.IGNORECASE,
+)
+"""What a call answers that looked whether something holds."""
+_SYMPTOM: Final = re.compile(
+    r"(?:crash|killed|panic|traceback|deadlock|corrupt|exhausted|overflow|refused|denied|unreachable|exceeded|expired)"
+    r"|\b[1-9]\d* (?:failed|errors?|failures?)\b|\bexit(?:ed)?(?: with)?(?: code)? [1-9]|\b(?:is|are|was) (?:down|missing|broken|full)\b"
+    r"|崩溃|宕机|报错|被拒|损坏|溢出|已过期|已满|连不上|打不开|[1-9]\d* ?(?:个|项|条)?(?:失败|错误)",
+    re.IGNORECASE,
+)
+_NO_SYMPTOM: Final = re.compile(
+    r"\b(?:no|not|never|without|zero|0)\b(?:\s+\w+){0,2}\s*$|(?:没有?|无|未|不|零|0 ?(?:个|项|条)?)\s*$", re.IGNORECASE
+)
+
+_LOOK_BACK: Final = 40
+"""Characters before the name of a fault in which "no" may stand."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +71,8 @@ class Course:
     """Failures that nothing put right."""
     users: dict[int, Signal]
     """What the user said during the task."""
+    symptoms: tuple[int, ...]
+    """Reads, before anything was done, that showed what was wrong, in a task without failed calls."""
 
     @property
     def turn(self) -> int | None:
@@ -78,11 +99,12 @@ def course_of(steps: Sequence[Step]) -> Course:
     errors = tuple(i for i, step in enumerate(steps) if step.error)
     checks = frozenset(i for i in tools if not steps[i].error and _is_check(steps, i, tools))
     recoveries, fatal = _recoveries(steps, tools, errors, checks)
+    checks |= _looks_after(steps, tools, recoveries)
     users = {i: signal_of(step.content) for i, step in enumerate(steps) if step.kind is StepKind.GOAL}
     turn = max((i for i, signal in users.items() if signal in (Signal.CORRECT, Signal.CHANGE)), default=-1)
     return Course(
         steps=tuple(steps), tools=tools, errors=errors, checks=checks, product=_product(steps, tools, checks, turn),
-        recoveries=recoveries, fatal=fatal, users=users,
+        recoveries=recoveries, fatal=fatal, users=users, symptoms=_symptoms(steps, tools, errors),
     )  # fmt: skip
 
 
@@ -90,6 +112,13 @@ def is_read(tool: str | None) -> bool:
     """Whether a tool only looks, by its name. A name that says nothing is taken to do something."""
     parts = re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", tool or "").lower())
     return any(part in _READS for part in parts)
+
+
+def shows_a_fault(answer: str) -> bool:
+    """Whether what a tool answered tells that something is broken."""
+    return any(
+        not _NO_SYMPTOM.search(answer[max(0, match.start() - _LOOK_BACK) : match.start()]) for match in _SYMPTOM.finditer(answer)
+    )
 
 
 def comes_from_outside(error: str) -> bool:
@@ -103,11 +132,31 @@ def same_call(one: Step, other: Step) -> bool:
 
 
 def _is_check(steps: Sequence[Step], place: int, tools: Sequence[int]) -> bool:
-    if not is_read(steps[place].tool):
+    step = steps[place]
+    if not is_read(step.tool) and not _HOLDS.search(step.content):
         return False
-    mine = _argument_marks(steps[place])
+    if any(steps[i].error and steps[i].tool == step.tool for i in tools if i < place):
+        return False  # another try, not a look
     made = [i for i in tools if i < place and not steps[i].error and not is_read(steps[i].tool)]
-    return any(mine & _argument_marks(steps[i]) for i in made)
+    mine = _argument_marks(step) if made else frozenset[str]()
+    if is_read(step.tool):
+        return any(mine & _argument_marks(steps[i]) for i in made)
+    return bool(mine) and any(steps[i].tool != step.tool and mine <= _argument_marks(steps[i]) for i in made)
+
+
+def _looks_after(steps: Sequence[Step], tools: Sequence[int], recoveries: Sequence[Recovery]) -> frozenset[int]:
+    """What was looked at once the failure was put right and nothing was done any more."""
+    mended = [r.calls[-1] for r in recoveries if not r.passing and r.calls and not is_read(steps[r.calls[-1]].tool)]
+    last_act = max((i for i in tools if not is_read(steps[i].tool)), default=-1)
+    return frozenset(i for i in tools if mended and i > last_act >= mended[-1] and not steps[i].error)
+
+
+def _symptoms(steps: Sequence[Step], tools: Sequence[int], errors: Sequence[int]) -> tuple[int, ...]:
+    """A task that ends in looking has none: it was asked to look, and what it saw is its result."""
+    acts = [i for i in tools if not is_read(steps[i].tool)]
+    if errors or not acts:
+        return ()
+    return tuple(i for i in tools if i < acts[0] and shows_a_fault(steps[i].content))
 
 
 def _argument_marks(step: Step) -> frozenset[str]:

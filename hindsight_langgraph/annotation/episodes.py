@@ -51,7 +51,7 @@ def worth_of(case: Case, *, novelty: float) -> Worth:
     return Worth(
         outcome=float(case.outcome.success is not None),
         correction=float(bool(_corrections(case, course))),
-        exception=float(bool(course.fatal) or any(not recovery.passing for recovery in course.recoveries)),
+        exception=float(bool(course.fatal or course.symptoms) or any(not recovery.passing for recovery in course.recoveries)),
         novelty=novelty,
     )
 

@@ -10,7 +10,7 @@ from typing import Final
 from hindsight_langgraph.annotation.report import AnnotationReport
 from hindsight_langgraph.annotation.verdict import Effect, Judgement
 from hindsight_langgraph.lexical import index_text
-from hindsight_langgraph.records import CausalRole, MemoryUnit, Record
+from hindsight_langgraph.records import CausalRole, MemoryUnit, Record, Region
 
 NEGATIVES: Final = 8
 """Negatives of one example."""
@@ -23,6 +23,8 @@ class Example(Record):
 
     query: str
     positive: str
+    region: Region = Region.SEMANTIC
+    """Where the unit that helped lies."""
     hard_negatives: tuple[str, ...] = ()
     """Recalled for it, and without effect or misleading."""
     random_negatives: tuple[str, ...] = ()
@@ -45,22 +47,23 @@ def examples_of(reports: Sequence[AnnotationReport], units: Mapping[str, MemoryU
     found: list[Example] = []
     for report in reports:
         judged = {j.ref.partition(":")[2]: j for j in report.judgements if j.ref.startswith("memory:")}
-        helped = [unit_id for unit_id, j in judged.items() if _helped(j)] + list(report.missed)
-        useless = [unit_id for unit_id, j in judged.items() if not _helped(j)]
-        for unit_id in helped:
+        useful = [unit_id for unit_id, j in judged.items() if helped(j)] + list(report.missed)
+        useless = [unit_id for unit_id, j in judged.items() if not helped(j)]
+        for unit_id in useful:
             if unit_id not in units:
                 continue
-            pool = [*useless, *(other for other in similar.get(unit_id, ()) if other not in helped)]
-            hard = [other for other in dict.fromkeys(pool) if other in units and other not in helped][
+            pool = [*useless, *(other for other in similar.get(unit_id, ()) if other not in useful)]
+            hard = [other for other in dict.fromkeys(pool) if other in units and other not in useful][
                 : round(NEGATIVES * HARD_SHARE)
             ]
-            free = [other for other in everything if other not in helped and other not in hard and other not in judged]
+            free = [other for other in everything if other not in useful and other not in hard and other not in judged]
             wanted = math.ceil(len(hard) * (1 - HARD_SHARE) / HARD_SHARE) if hard else NEGATIVES - round(NEGATIVES * HARD_SHARE)
             drawn = rng.sample(free, min(len(free), wanted))
             found.append(
                 Example(
                     query=report.query or report.goal,
                     positive=index_text(units[unit_id]),
+                    region=units[unit_id].region,
                     hard_negatives=tuple(index_text(units[other]) for other in hard),
                     random_negatives=tuple(index_text(units[other]) for other in drawn),
                     domain=report.domain,
@@ -70,7 +73,8 @@ def examples_of(reports: Sequence[AnnotationReport], units: Mapping[str, MemoryU
     return found
 
 
-def _helped(judgement: Judgement) -> bool:
+def helped(judgement: Judgement) -> bool:
+    """Whether a memory was used and did good."""
     used = judgement.use is None or judgement.use.used
     return used and judgement.effect is Effect.POSITIVE and judgement.role is not CausalRole.NOISE
 
@@ -80,7 +84,7 @@ def _mates(reports: Sequence[AnnotationReport]) -> dict[str, list[str]]:
     beside: dict[str, list[str]] = {}
     for report in reports:
         judged = [j for j in report.judgements if j.ref.startswith("memory:")]
-        useless = [j.ref.partition(":")[2] for j in judged if not _helped(j)]
+        useless = [j.ref.partition(":")[2] for j in judged if not helped(j)]
         for judgement in judged:
             beside.setdefault(judgement.ref.partition(":")[2], []).extend(useless)
     return beside

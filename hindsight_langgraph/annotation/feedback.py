@@ -20,6 +20,9 @@ MISSED: Final = 0.2
 ACCEPTED: Final = 0.1
 CORRECTED: Final = -0.2
 """SPEC C9: what a user's acceptance or correction is worth to the confidence of what the answer rested on."""
+PRAISED: Final = 0.05
+BLAMED: Final = -0.1
+"""What a person's review of an answer is worth to the importance of each memory that it rested on."""
 RECENT: Final = 5
 """How many of the last verdicts a role follows."""
 IGNORED_BEFORE_NOISE: Final = 4
@@ -110,6 +113,19 @@ def role_after(unit: MemoryUnit, judgement: Judgement, past: Sequence[Event]) ->
     if any(role is CausalRole.DIRECT_CAUSE and effect is Effect.POSITIVE for role, effect in told):
         return CausalRole.DIRECT_CAUSE
     return unit.role or CausalRole.CONTEXT if judgement.role is CausalRole.NOISE else CausalRole.CONTEXT
+
+
+def reviewed_event(unit: MemoryUnit, *, good: bool, reason: str, case: str, outcome: str, at: AwareDatetime) -> Event:
+    """A person's verdict on an answer moves what it rested on (SPEC C9). It names no memory, so no role follows from it."""
+    return Event(
+        id=f"{case}:{unit.id}", at=at, unit_id=unit.id, case=case, outcome=outcome,
+        effect=Effect.POSITIVE if good else Effect.NEGATIVE,
+        reason=reason,
+        importance_by=_within(unit.importance, PRAISED if good else BLAMED, LEAST, MOST),
+        confidence_by=_within(unit.confidence, ACCEPTED if good else CORRECTED, LEAST_CONFIDENCE, MOST_CONFIDENCE),
+        role_before=unit.role,
+        role_after=unit.role,
+    )  # fmt: skip
 
 
 def apply_event(event: Event, unit: MemoryUnit) -> MemoryUnit:

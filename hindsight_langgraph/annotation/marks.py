@@ -10,7 +10,7 @@ from typing import Final, cast
 
 from hindsight_langgraph.lexical import terms
 
-_IDENTIFIER: Final = re.compile(r"[A-Za-z][A-Za-z]*(?:[._/:@-]*[A-Za-z]*\d[\w.-]*|[_/@][\w./@-]+|(?:[.-][A-Za-z]\w*)+)")
+_IDENTIFIER: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]++(?:[._/:@-]*+[A-Za-z]*+\d[\w.-]*|[_/@][\w./@-]+|(?:[.-][A-Za-z]\w*)+)")
 _HOST: Final = re.compile(r"[a-z0-9-]*\d[a-z0-9-]*(?:\.[a-z0-9-]+)+")
 """A host is spoken of by its first label too."""
 _NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w])")

@@ -12,7 +12,7 @@ from hindsight_langgraph.annotation.roles import judge_steps
 from hindsight_langgraph.annotation.signals import Signal, is_reproach, overruled, praised
 from hindsight_langgraph.annotation.trajectory import StepKind
 from hindsight_langgraph.annotation.used import use_of
-from hindsight_langgraph.annotation.verdict import Case, Effect, Given, Judgement, Use, memory_ref, step_ref
+from hindsight_langgraph.annotation.verdict import Case, Effect, Given, Judgement, Use, memory_ref
 from hindsight_langgraph.records import CausalRole
 
 _MANNER: Final = re.compile(
@@ -23,6 +23,15 @@ _MANNER: Final = re.compile(
 """How the user wants to be spoken to: it bears on every task a little."""
 
 
+ENOUGH_WORDS: Final = 2
+"""So many words of a memory that the user upholds and no step carries show that it was not heeded."""
+_TASTE: Final = re.compile(
+    r"\b(?:prefers?|likes?|loves?|wants?|dislikes?|hates?|enjoys?|favou?rs?|fond of)\b|喜欢|偏好|偏爱|习惯|讨厌|不爱|爱用|爱吃|爱喝|想要",
+    re.IGNORECASE,
+)
+"""A taste of the user's: heeding it makes the result better, and seldom decides whether there is one."""
+
+
 def judge_memories(case: Case, *, likeness: Mapping[str, Mapping[int, float]] | None = None) -> list[Judgement]:
     """One judgement a memory, in order.
 
@@ -31,12 +40,21 @@ def judge_memories(case: Case, *, likeness: Mapping[str, Mapping[int, float]] | 
         likeness: by memory id and place of a step, how alike both are in meaning, where an embedding model is at hand.
     """
     course = course_of(case.steps)
-    roles = {judgement.ref: judgement.role for judgement in judge_steps(case)}
-    causes = frozenset(i for i, step in enumerate(case.steps) if roles[step_ref(step)] is CausalRole.DIRECT_CAUSE)
-    return [_judge(memory, case, course, causes, (likeness or {}).get(memory.id)) for memory in case.memories]
+    steps = judge_steps(case)
+    causes = frozenset(i for i, judgement in enumerate(steps) if judgement.role is CausalRole.DIRECT_CAUSE)
+    detours = frozenset(i for i, judgement in enumerate(steps) if judgement.effect is Effect.NEGATIVE)
+    return [_judge(memory, case, course, causes, detours, likeness=(likeness or {}).get(memory.id)) for memory in case.memories]
 
 
-def _judge(memory: Given, case: Case, course: Course, causes: frozenset[int], likeness: Mapping[int, float] | None) -> Judgement:
+def _judge(
+    memory: Given,
+    case: Case,
+    course: Course,
+    causes: frozenset[int],
+    detours: frozenset[int],
+    *,
+    likeness: Mapping[int, float] | None,
+) -> Judgement:
     others = [other for other in case.memories if other is not memory]
     use = use_of(memory, case.steps, goal=case.goal, others=others, likeness=likeness)
     said = "\n".join([case.steps[i].content for i in course.users] + [case.outcome.feedback, case.outcome.error])
@@ -63,12 +81,14 @@ def _judge(memory: Given, case: Case, course: Course, causes: frozenset[int], li
             )
     elif use.used and refuted:
         return judged(CausalRole.CONTEXT, Effect.NEGATIVE, 0.65, f"was followed until the user said otherwise: {against}")
-    elif use.used and use.decisive and causes & set(use.steps):
+    elif use.used and set(use.steps) <= detours:
+        return judged(CausalRole.CONTEXT, Effect.NEGATIVE, 0.5, f"led into what was put right later: {use.reason}", sure=False)
+    elif use.used and use.decisive and causes & set(use.steps) and (use.named or not _TASTE.search(memory.content)):
         return judged(
             CausalRole.DIRECT_CAUSE, Effect.POSITIVE, 0.7, f"told what the deciding call needed: {use.reason}", sure=False
         )
     elif use.used:
-        importance = 0.45 if thanked else 0.27
+        importance = 0.45 if thanked else 0.35 if use.decisive else 0.27
         return judged(CausalRole.CONTEXT, Effect.POSITIVE, importance, f"was used: {use.reason}", sure=thanked)
     if _MANNER.search(memory.content):
         return judged(CausalRole.CONTEXT, Effect.NONE, 0.15, "says how the user wants to be spoken to")
@@ -96,9 +116,23 @@ def _refuted(memory: Given, case: Case, course: Course, *, followed: bool) -> tu
 
 
 def _confirmed(memory: Given, said: str, case: Case) -> bool:
-    """Whether the user names what the memory holds and no step went by: then it was right, and was not heeded."""
+    """Whether the user names what the memory holds and no step went by: then it was right, and was not heeded.
+
+    Told by a name or number, by two words that the user upholds, or by a reproach that this was known and still holds.
+    """
     done = frozenset[str]().union(*(marks(part) for step in case.steps for part in (step.content, *values(step.arguments))))
-    return bool(marks(memory.content) & marks(said) - done - marks(case.goal))
+    if marks(memory.content) & marks(said) - done - marks(case.goal):
+        return True
+    for clause in clauses(said):
+        if overruled(clause):
+            continue
+        common = _told(memory, clause, case) - words(case.goal) - marks(case.goal)
+        if common and is_reproach(clause):
+            return True
+        gone_by = frozenset[str]().union(*(words(step.content) | words("\n".join(values(step.arguments))) for step in case.steps))
+        if len(common - gone_by - done) >= ENOUGH_WORDS:
+            return True
+    return False
 
 
 def _told(memory: Given, text: str, case: Case) -> frozenset[str]:

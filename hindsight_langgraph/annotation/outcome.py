@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from hindsight_langgraph.annotation.signals import Signal, signal_of
+from hindsight_langgraph.annotation.signals import Signal, is_question, signal_of
 from hindsight_langgraph.annotation.trajectory import Outcome, Step, StepKind
 
-_ASKS: Final = re.compile(r"[?？]\s*[\"”』」)]?\s*$|(?:吗|呢|好不好|行不行|可以吗)[。！]?\s*$")
 _BARE_CONSENT: Final = re.compile(
     r"^\W*(?:yes|yep|yeah|sure|ok(?:ay)?|right|correct|exactly|go ahead|please do|do it|好的?|可以|行|对|是的?|嗯)\b.{0,60}$",
     re.IGNORECASE | re.DOTALL,
@@ -54,9 +53,7 @@ def _told(steps: Sequence[Step], last: int) -> Outcome | None:
 def _is_consent(steps: Sequence[Step], place: int) -> bool:
     asked = next((step for step in reversed(steps[:place]) if step.kind is StepKind.MESSAGE), None)
     said = steps[place].content
-    return (
-        asked is not None and bool(_ASKS.search(asked.content)) and bool(_BARE_CONSENT.match(said)) and not _THANKS.search(said)
-    )
+    return asked is not None and is_question(asked.content) and bool(_BARE_CONSENT.match(said)) and not _THANKS.search(said)
 
 
 def _ended_in_error(steps: Sequence[Step], last: int) -> Outcome | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from hindsight_langgraph.annotation.course import Course, Recovery, course_of, is_read, same_call
 from hindsight_langgraph.annotation.marks import marks, values, words
-from hindsight_langgraph.annotation.signals import Signal
+from hindsight_langgraph.annotation.signals import Signal, is_question
 from hindsight_langgraph.annotation.trajectory import StepKind
 from hindsight_langgraph.annotation.verdict import Case, Effect, Judgement, step_ref
 from hindsight_langgraph.records import CausalRole
@@ -27,8 +27,10 @@ _NEUTRAL: Final = Effect.NONE
 def judge_steps(case: Case) -> list[Judgement]:
     """One judgement a step, in order."""
     course = course_of(case.steps)
-    judge = _after_failure if case.outcome.success is False else _after_success
-    return [_judgement(step_ref(step), judge(course, i)) for i, step in enumerate(case.steps)]
+    if case.outcome.success is False:
+        complaint = f"{case.outcome.feedback}\n{case.outcome.error}"
+        return [_judgement(step_ref(step), _after_failure(course, i, complaint)) for i, step in enumerate(case.steps)]
+    return [_judgement(step_ref(step), _after_success(course, i)) for i, step in enumerate(case.steps)]
 
 
 def _judgement(ref: str, finding: Finding) -> Judgement:
@@ -53,6 +55,8 @@ def _after_success(course: Course, i: int) -> Finding:
                 if recovery.passing
                 else (_CAUSE, _GOOD, 0.72, "put the failure right", True)
             )
+    if (finding := _found_and_mended(course, i)) is not None:
+        return finding
     if i in course.product:
         if turn is not None:
             return _CAUSE, _GOOD, 0.62, "did what the user had asked for", True
@@ -63,7 +67,28 @@ def _after_success(course: Course, i: int) -> Finding:
         return _plan(course, i, turn)
     if i == course.last_message and not course.acts_after(i):
         return _CONTEXT, _GOOD, 0.2, "tells the result", True
+    if turn is not None and not any(turn < j < i for j in course.tools) and not is_question(step.content):
+        return _CAUSE, _GOOD, 0.6, "did anew what the user wanted otherwise", False
     return _CONTEXT, _GOOD, 0.4, "brought the user in on the way", False
+
+
+def _found_and_mended(course: Course, i: int) -> Finding | None:
+    """In a task that set out to mend something: what showed the fault, and what was decided by it."""
+    if not course.symptoms or i in course.checks:
+        return None
+    if i == course.symptoms[-1]:
+        return _CAUSE, _GOOD, 0.66, "showed what was wrong", False
+    if i in course.tools and i > course.symptoms[-1] and not is_read(course.steps[i].tool):
+        return _CAUSE, _GOOD, 0.66, "put right what was found", i in course.product
+    following = course.next_tool(i)
+    if (
+        course.steps[i].kind is StepKind.PLAN
+        and i > course.symptoms[-1]
+        and following is not None
+        and following not in course.checks
+    ):
+        return _CAUSE, _GOOD, 0.76, "decided what put right what was found", True
+    return None
 
 
 def _user(course: Course, i: int) -> Finding:
@@ -83,8 +108,10 @@ def _user(course: Course, i: int) -> Finding:
 def _told_what_was_needed(course: Course, i: int) -> bool:
     said = marks(course.steps[i].content) | words(course.steps[i].content)
     before = "\n".join(value for j in course.tools if j < i for value in values(course.steps[j].arguments))
+    offered = "\n".join(step.content for step in course.steps[:i] if step.kind is StepKind.MESSAGE)
     after = "\n".join(value for j in course.tools if j > i for value in values(course.steps[j].arguments))
-    return bool(said & (marks(after) | words(after)) - marks(before) - words(before))
+    known = f"{before}\n{offered}"
+    return bool(said & (marks(after) | words(after)) - marks(known) - words(known))
 
 
 def _mended_before(course: Course, error: int, place: int) -> bool:
@@ -98,9 +125,8 @@ def _before_turn(course: Course, i: int, turn: int) -> Finding:
     if not corrected:
         importance = 0.2 if step.kind is StepKind.MESSAGE else 0.35
         return _CONTEXT, _GOOD, importance, "laid the ground for what the user then wanted otherwise", True
-    tools = [j for j in course.tools if j < turn]
-    wrong_from = next((j for j in tools if course.steps[j].tool == course.steps[tools[-1]].tool), 0) if tools else 0
-    if step.kind is StepKind.TOOL and i < wrong_from and is_read(step.tool):
+    redone = {course.steps[j].tool for j in course.tools if j > turn}
+    if step.kind is StepKind.TOOL and is_read(step.tool) and step.tool not in redone:
         return _CONTEXT, _GOOD, 0.3, "gave what stayed true after the correction", False
     return _CONTEXT, _BAD, 0.44, "went the way that the user corrected", True
 
@@ -140,13 +166,13 @@ def _plan(course: Course, i: int, turn: int | None) -> Finding:
     return _CONTEXT, _GOOD, 0.3, "said how to go about it", True
 
 
-def _after_failure(course: Course, i: int) -> Finding:
+def _after_failure(course: Course, i: int, complaint: str) -> Finding:
     step = course.steps[i]
     if step.kind is StepKind.GOAL:
         return _CONTEXT, _GOOD, 0.4, "the user told what was wanted", False
     if course.fatal:
         return _stuck(course, i)
-    return _wrong(course, i)
+    return _wrong(course, i, complaint)
 
 
 def _stuck(course: Course, i: int) -> Finding:
@@ -178,11 +204,24 @@ def _same_tool(course: Course, one: int, other: int) -> bool:
     return course.steps[one].tool == course.steps[other].tool
 
 
-def _wrong(course: Course, i: int) -> Finding:
+def _culprit(course: Course, acts: list[int], complaint: str) -> int | None:
+    """The act that the complaint is about: the one that shares most with it, of several the last."""
+    if not acts:
+        return course.product[-1] if course.product else None
+    told = marks(complaint) | words(complaint)
+
+    def shares(place: int) -> int:
+        text = "\n".join(values(course.steps[place].arguments))
+        return len(told & (marks(text) | words(text)))
+
+    return max(acts, key=lambda place: (shares(place), place))
+
+
+def _wrong(course: Course, i: int, complaint: str) -> Finding:
     """Every call worked, and the result was wrong."""
     step = course.steps[i]
     acts = [j for j in course.tools if not course.steps[j].error and j not in course.checks and not is_read(course.steps[j].tool)]
-    culprit = acts[-1] if acts else (course.product[-1] if course.product else None)
+    culprit = _culprit(course, acts, complaint)
     if i == culprit:
         return _CAUSE, _BAD, 0.78, "did what turned out wrong", True
     if step.error or step.cancelled:
@@ -191,6 +230,8 @@ def _wrong(course: Course, i: int) -> Finding:
         return _CAUSE, _BAD, 0.7, "decided what turned out wrong", i == 0
     if i in course.checks:
         return _CONTEXT, _NEUTRAL, 0.2, "checked, and could not see it", True
+    if i in acts and culprit is not None and i > culprit:
+        return _CONTEXT, _BAD, 0.5, "carried on what was wrong", False
     if step.kind is StepKind.TOOL:
         return _CONTEXT, _GOOD, 0.22, "was right in itself", True
     return _CONTEXT, _NEUTRAL, 0.2, "tells the result", True

@@ -38,6 +38,7 @@ _ABANDON: Final = re.compile(
 _CORRECT_START: Final = re.compile(
     r"^\W*(?:no\b(?! (?:thanks|thank you)\W*$)|nope\b|not\b|wrong\b|incorrect\b|that(?:'s| is) (?:not|wrong|incorrect|the wrong)\b|this (?:is(?: not|n't)|is wrong)\b"
     r"|it(?:'s| is) (?:not|wrong|still)\b|hm+,? (?:no|not)\b|you (?:forgot|missed|misread|misunderstood|used the wrong|broke)\b"
+    r"|(?:please )?(?:don't|do not|never)\b(?! (?:worry|bother|mind|need|know|think|forget|hesitate|have))"
     r"|不对|不是|不行|错了|不要|别|搞错|弄错|说错|写错|你(?:错|漏|忘|搞|弄|看)|又错|还是不|没有?(?:成功|生效|收到))",
     _I,
 )  # fmt: skip
@@ -45,7 +46,8 @@ _CORRECT: Final = re.compile(
     r"\b(?:is|was|are|were|that's|it's) (?:\w+ )?(?:wrong|incorrect|outdated|out of date|broken)\b|\bwrong (?:\w+)\b|\bshould(?:n't| not)? (?:be|have|go|use)\b|\bi (?:already )?(?:said|told you|asked (?:you )?(?:for|to))\b"
     r"|\b(?:can't|cannot|couldn't|doesn't|does not|didn't|did not|won't|isn't|aren't|wasn't) \w+|\bstill (?:not|broken|fails?|failing|wrong|the same|missing)\b|\bnot what i\b"
     r"|\b(?:missing|mistake|useless|failed|bounced|complained|rejected|retired|no longer)\b|\bwhy (?:did|didn't|would) you\b|\bnot\b[^,.;]*\bbut\b|\brather than\b"
-    r"|不对|错了|不该|不应该|应该是|应为|搞错|弄错|用错|怎么(?:又|一|还|会|没|不|能)|为什么(?:不|没|又|会)|说过|早就?改|都改|就改成|已经改|不是.{1,12}(?:是|而)|差评|投诉|不能用|打不开"
+    r"|\b(?:we|you should) (?:always|never|only)\b"
+    r"|不对|错了|不该|不应该|应该是|应为|搞错|弄错|用错|怎么(?:又|一|还|会|没|不|能)|为什么(?:不|没|又|会)|说过|早就?改|都改|就改成|已经改|不是.{1,12}(?:是|而)|差评|投诉|不能(?!更)|不可以|不许|禁止|打不开|一律|我们(?:一直|从来|向来|一向|都是|只)"
     r"|用不了|没(?:法|办法)用|还是(?:不|没)|失败|白(?:做|弄|跑)|漏了|忘了|过期|耽误|害得|赶不上|冻结",
     _I,
 )  # fmt: skip
@@ -66,8 +68,11 @@ _ACCEPT: Final = re.compile(
     r"|谢谢|多谢|感谢|搞定|完美|太好了|很好|解决了|可以了|好了|成功|满意|辛苦|帮了?大忙|就这样|不错|挺好|没毛病|没问题|喜欢",
     _I,
 )  # fmt: skip
+_ASKS: Final = re.compile(r"[?？]\s*[\"”』」)]?\s*$|(?:吗|呢|好不好|行不行|可以吗)[。！]?\s*$")
 _REPROACH: Final = re.compile(
-    r"\bi (?:already )?(?:told|said|asked)\b|\b(?:again|as before|how many times)\b|说过|又(?:忘|错|是)|提醒过|早就|跟你讲过", _I
+    r"\b(?:i|we) (?:already |clearly |just )?(?:told|said|asked|wrote|agreed|mentioned)\b|\b(?:again|as before|how many times|as always)\b"
+    r"|\byou (?:knew|know|should have known)\b|(?:说|写|讲|提|记|强调|交代|告诉|约定)(?:过|好了)|又(?:忘|错|是)|早就|明明|多少次",
+    _I,
 )
 _RETIRED: Final = re.compile(
     r"\b(?:no|not|n't|never|wrong|retired|outdated|old|former|previous|no longer|any ?more|moved|changed|replaced|renamed|expired|gone|closed|since|now)\b|n't\b"
@@ -95,6 +100,11 @@ def signal_of(text: str) -> Signal:
     if _CHANGE.search(kept):
         return Signal.CHANGE
     return Signal.ACCEPT if _ACCEPT.search(kept) or ("fine" in kept and "fine" not in text) else Signal.NONE
+
+
+def is_question(text: str) -> bool:
+    """Whether a message ends by asking."""
+    return bool(_ASKS.search(text))
 
 
 def is_reproach(text: str) -> bool:

@@ -19,7 +19,7 @@ from hindsight_langgraph import keys
 from hindsight_langgraph.errors import StoreCorrupt
 from hindsight_langgraph.ops import AppendLog, LogEntry, ReadLog
 from hindsight_langgraph.plan import Plan, ask
-from hindsight_langgraph.records import Record, Role, Scope, Turn
+from hindsight_langgraph.records import Record, Role, Scope, TracedRun, Turn
 
 TRAJECTORY_TTL_S: Final = 30 * 86_400.0
 TRAJECTORY_KEEP: Final = 1_000
@@ -62,6 +62,8 @@ class Step(Record):
     """The message that asked for it: calls of one group ran in parallel."""
     unit_ids: tuple[str, ...] = ()
     """Memories that were recalled in this step."""
+    traced: TracedRun | None = None
+    """The run that a tracer shows the recall as."""
 
 
 class Outcome(Record):

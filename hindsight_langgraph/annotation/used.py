@@ -19,6 +19,10 @@ _CITED: Final = re.compile(
 )
 
 
+_DEFINES: Final = re.compile(r"\b(?:is|are) (?:an?|the|our|my|called|named)\b|是一|就是|指的是|叫做")
+"""Says what something is: that bears on work with it, even where the request names it too."""
+
+
 def use_of(
     memory: Given,
     steps: Sequence[Step],
@@ -42,7 +46,9 @@ def use_of(
     told = marks(memory.content) - marks(goal)
     earlier: frozenset[str] = frozenset()
     found: dict[int, str] = {}
-    decisive = False
+    decisive = named = False
+    answered: frozenset[str] = frozenset()
+    asked = words(goal) | marks(goal)
     for i, step in enumerate(steps):
         if step.kind is StepKind.GOAL:
             earlier |= marks(step.content)
@@ -50,23 +56,28 @@ def use_of(
         text = _done(step)
         if only_here := (told - earlier) & marks(text):
             found[i] = f"carries {_listed(only_here)}"
-            decisive = decisive or step.kind is StepKind.TOOL
-        elif step.kind is not StepKind.MESSAGE and (common := shared(memory.content, text)):
+            named = named or step.kind is StepKind.TOOL
+            decisive = decisive or named
+        elif step.kind is not StepKind.MESSAGE and (
+            common := shared(memory.content, text) - (frozenset() if _DEFINES.search(memory.content) else asked)
+        ):
             if any(common < shared(other.content, text) for other in others):
                 continue
             cites = step.kind is StepKind.PLAN and bool(_CITED.search(step.content))
             found[i] = f"{'cites memory and ' if cites else ''}shares {_listed(common)}"
-            decisive = decisive or cites or bool(common & _argument_words(step) - words(goal))
+            decisive = decisive or cites or bool(common & _argument_words(step) - asked - answered)
         elif step.kind is StepKind.MESSAGE and (common := words(memory.content) & (words(text) - words(goal))):
             if len(common) >= 2:
                 found[i] = f"says {_listed(common)}"
         elif likeness and likeness.get(i, 0.0) >= CLOSE:
             found[i] = f"means the same ({likeness[i]:.2f})"
-        earlier |= marks(step.content) if step.kind is StepKind.TOOL else frozenset()
+        if step.kind is StepKind.TOOL:
+            earlier |= marks(step.content)
+            answered |= words(step.content)
     if not found:
         return Use(used=False, reason="no step shares a name, a number or words with it")
     first = min(found)
-    return Use(used=True, reason=f"step {first + 1} {found[first]}", steps=tuple(found), decisive=decisive)
+    return Use(used=True, reason=f"step {first + 1} {found[first]}", steps=tuple(found), decisive=decisive, named=named)
 
 
 def _done(step: Step) -> str:

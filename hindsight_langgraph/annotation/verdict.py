@@ -42,6 +42,8 @@ class Use(Record):
     """Places of the steps that show it."""
     decisive: bool = False
     """True when a call carries something that only this memory could have told."""
+    named: bool = False
+    """True when that is a name or a number."""
 
 
 class Judgement(Record):

@@ -40,16 +40,16 @@ class Recipe:
         typed: The serialised item.
         loads: Parses it.
         put: The snapshot of the item that was put, when it can be described exactly.
-        forms: Shapes by the forms of messages that came back exactly; None when the serializer may treat one text unlike another.
+        known: Shapes by the moulds of messages that came back exactly; None when the serializer may treat one text unlike another.
     """
 
-    __slots__ = ("_comes_back", "_forms", "_loads", "_put", "shape", "typed")
+    __slots__ = ("_comes_back", "_known", "_loads", "_put", "shape", "typed")
 
-    def __init__(self, typed: bytes, loads: Loads, put: Snapshot | None = None, forms: Cache[Shape] | None = None) -> None:
+    def __init__(self, typed: bytes, loads: Loads, put: Snapshot | None = None, known: Cache[Shape] | None = None) -> None:
         self.typed = typed
         self._loads = loads
         self._put = put
-        self._forms = forms
+        self._known = known
         self._comes_back = False
         self.shape: Shape | None = None
         """Known once it was parsed; None also for an item that a snapshot does not describe in full."""
@@ -63,14 +63,14 @@ class Recipe:
     def comes_back(self) -> bool:
         """Whether the item that was put is, exactly, the one that its bytes are parsed to. Found out at the first call."""
         if (put := self._put) is not None:
-            # Parsing takes 0.05 ms a message in a running graph; one message of each form is enough.
-            form = put.form() if self._forms is not None else None
-            shape = self._forms.get(form) if self._forms is not None and form is not None else None
+            # Parsing takes 0.05 ms a message in a running graph; one message of each mould is enough.
+            mould = put.only_mould if self._known is not None else None
+            shape = self._known.get(mould) if self._known is not None and mould is not None else None
             if shape is not None:
                 self.shape, self._comes_back = shape, True
             else:
                 self._comes_back = put.continued([self.parse()]) is not None and self.shape is not None
-                if self._comes_back and self._forms is not None and self.shape is not None and form is not None:
-                    self._forms.put(form, self.shape)
+                if self._comes_back and self._known is not None and self.shape is not None and mould is not None:
+                    self._known.put(mould, self.shape)
             self._put = None
         return self._comes_back

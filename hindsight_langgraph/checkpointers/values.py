@@ -12,12 +12,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, cast
 
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, list_digest, spell_out, splice, value_digest
+from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, list_hash, spell_out, splice, value_digest
 from hindsight_langgraph.checkpoint_ops import Objects
 from hindsight_langgraph.checkpointers.cache import Cache
 from hindsight_langgraph.checkpointers.chunks import Chunks
@@ -28,7 +29,7 @@ from hindsight_langgraph.errors import StoreCorrupt, StoreRejected
 _SHORT_VALUE = 48
 """Bytes of a serialised value that are no more than naming it would cost."""
 _SHORT_LIST = 8
-_FORMS = 1024
+_MOULDS = 1024
 _LENGTH = struct.Struct(">I")
 _CACHE_BYTES = 32 * 1024 * 1024
 """Each of the caches of one serializer: values, and lists."""
@@ -56,6 +57,8 @@ class ListState:
     """One version of a list that is known here."""
 
     refs: bytes
+    name: blake2b
+    """Hash of `refs`, which a longer version goes on with."""
     links: int
     recipes: Chunks[Recipe]
     weight: int
@@ -102,7 +105,7 @@ class ValueCodec:
         self._values: Cache[Recipe] = Cache(_CACHE_BYTES)
         self._lists: Cache[ListState] = Cache(_CACHE_BYTES)
         # Another serializer may do anything with a text: hide a secret, say.
-        self._forms: Cache[Shape] | None = Cache(_FORMS) if type(serde) is JsonPlusSerializer else None
+        self._shapes: Cache[Shape] | None = Cache(_MOULDS) if type(serde) is JsonPlusSerializer else None
 
     # --- serialised values
 
@@ -167,7 +170,7 @@ class ValueCodec:
         key = b"v" + digest
         if key not in out.objects:
             out.objects[key] = typed
-            out.recipes[key] = Recipe(typed, self.loads, put, self._forms)
+            out.recipes[key] = Recipe(typed, self.loads, put, self._shapes)
         return digest
 
     def _encode_list(
@@ -191,10 +194,13 @@ class ValueCodec:
             self._bring(self.dumps(item), out, None if short or seen is None else _NOTHING.continued([item]))
             for item in items[same:]
         ]
-        refs = (head.refs if head is not None else b"") + b"".join(digests)
+        added = b"".join(digests)
+        refs = head.refs + added if head is not None else added
         if short:
             return b"s" + refs  # of a list this short nothing is ever known: every item comes along
-        key = b"l" + list_digest(refs)
+        name = head.name.copy() if head is not None else list_hash(b"")
+        name.update(added)
+        key = b"l" + name.digest()
         if known is not None and base is not None:
             # With the version before there are all of its items, whether the new node is a splice of it or not.
             out.needs[base] = None
@@ -209,6 +215,7 @@ class ValueCodec:
         new = tuple(out.recipes[b"v" + digest] for digest in digests)
         out.lists[key] = ListState(
             refs=refs,
+            name=name,
             links=node.links,
             recipes=(head.recipes if head is not None else Chunks[Recipe]()).plus(new),
             weight=(head.weight if head is not None else 0) + _weight(new),
@@ -258,7 +265,7 @@ class ValueCodec:
             recipes = [self.recipe(thread, b"v" + digest, objects) for digest in _pieces(refs)]
             if None not in recipes:
                 known = Chunks((tuple(cast("list[Recipe]", recipes)),))
-                state = ListState(refs=refs, links=links, recipes=known, weight=_weight(known))
+                state = ListState(refs=refs, name=list_hash(refs), links=links, recipes=known, weight=_weight(known))
                 self._lists.put((thread, key), state, state.weight)
         return state
 

@@ -7,11 +7,11 @@ applied already changes nothing. So a run that dies half-way can be done again.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, TypeAdapter
 
-from hindsight_langgraph.records import MemoryUnit, Record, Tier, Unit01
+from hindsight_langgraph.records import MemoryUnit, Record, Tier, Triple, Unit01
 
 _PREVIEW = 70
 
@@ -20,6 +20,8 @@ class PassName(StrEnum):
     """The passes, in the order that they run."""
 
     STRUCTURING = "structuring"
+    TRIPLES = "triples"
+    """What stored units state; asks a chat model, and does nothing without one."""
     DUPLICATES = "duplicates"
     CONTRADICTIONS = "contradictions"
     CHAINS = "chains"
@@ -83,6 +85,8 @@ class Link(Record):
     first: str
     second: str
     reason: str = ""
+    unsure: bool = False
+    """Whether the two may be one, which the rules cannot tell."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -92,6 +96,33 @@ class Link(Record):
     def line(self) -> str:
         """One readable line."""
         return f"link       {self.first[:8]} – {self.second[:8]}  ({self.reason})"
+
+
+class Read(Record):
+    """A unit gets the statement that a chat model read off it, or the note that it makes none; not if it was changed since."""
+
+    NOTHING: ClassVar = "no-statement"
+    """Tag of a unit that was read and states nothing that has one subject, attribute and value."""
+
+    verb: Literal["read"] = "read"
+    unit: str
+    text: str
+    seen: int
+    """The revision that it was decided on."""
+    triple: Triple | None = None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The units that it is about."""
+        return (self.unit,)
+
+    def line(self) -> str:
+        """One readable line."""
+        read = self.triple
+        what = (
+            "no statement" if read is None else f"{read.subject} {read.attribute}: {'not ' if read.negated else ''}{read.value}"
+        )
+        return f"read       {_short(self.text)}  →  {what}"
 
 
 class Adjust(Record):
@@ -123,6 +154,8 @@ class Add(Record):
 
     verb: Literal["add"] = "add"
     made: MemoryUnit
+    about: str = ""
+    """The thing, goal or pattern that it is about."""
     reason: str = ""
 
     @property
@@ -154,7 +187,7 @@ class Archive(Record):
         return f"archive    {_short(self.text)}  ({self.reason})"
 
 
-Change = Annotated[Merge | Retire | Link | Adjust | Add | Archive, Field(discriminator="verb")]
+Change = Annotated[Merge | Retire | Link | Read | Adjust | Add | Archive, Field(discriminator="verb")]
 CHANGES: TypeAdapter[list[Change]] = TypeAdapter(list[Change])
 """Reads and writes a list of changes as JSON."""
 

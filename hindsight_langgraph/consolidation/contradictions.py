@@ -2,7 +2,8 @@
 
 A unit is retired only by a statement of the same owner about the same thing: the same subject and attribute with another value, or the
 same value said with the opposite polarity. Several values of one attribute stand side by side where the attribute or the words say so
-("also"). What was said later wins, whenever it arrives; two intervals that do not meet contradict nothing.
+("also"). What was said later wins, whenever it arrives; two intervals that do not meet contradict nothing. Whether values of two languages
+are the same thing ("柏林", "Berlin") no rule can tell; it is asked of the embeddings of the values alone, and given to the rules here.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import combinations
 from typing import Final
 
 from hindsight_langgraph.consolidation.changes import Merge, Retire
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import Key, attribute_keys, subject_keys
-from hindsight_langgraph.consolidation.values import Likeness, compare_values
+from hindsight_langgraph.encoding.cues import is_chinese
 from hindsight_langgraph.encoding.match import replaces
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import is_restated
+from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
 from hindsight_langgraph.records import MemoryUnit, Status, Triple
 
 _BESIDES: Final = re.compile(
@@ -28,8 +31,15 @@ _BESIDES: Final = re.compile(
 )
 """Words by which a second value stands beside the first."""
 
+_LATIN: Final = re.compile(r"[A-Za-z0-9]")
+_DIGIT: Final = re.compile(r"\d")
 
-def find_contradictions(units: Iterable[MemoryUnit]) -> list[Merge | Retire]:
+
+Alike = AbstractSet[frozenset[str]]
+"""Pairs of values, of two languages, that mean the same."""
+
+
+def find_contradictions(units: Iterable[MemoryUnit], *, alike: Alike = frozenset()) -> list[Merge | Retire]:
     """What the statements among `units` do to each other, in time order: repeats merge, contradicted ones are retired."""
     able = sorted((unit for unit in units if _speaks(unit)), key=_order)
     found: list[Merge | Retire] = []
@@ -37,19 +47,43 @@ def find_contradictions(units: Iterable[MemoryUnit]) -> list[Merge | Retire]:
     for older, newer in _pairs(able):
         if older.id in gone or newer.id in gone:
             continue
-        change = judge_pair(older, newer)
+        change = judge_pair(older, newer, alike=alike)
         if change is not None:
             found.append(change)
             gone.add(change.gone if isinstance(change, Merge) else change.old)
     return found
 
 
-def judge_pair(older: MemoryUnit, newer: MemoryUnit) -> Merge | Retire | None:
+def foreign_values(units: Iterable[MemoryUnit]) -> list[tuple[str, str]]:
+    """Pairs of values, one Chinese and one not, that two statements give one attribute of one thing; each once, in time order.
+
+    Values with numbers, codes or names of both scripts are left out: rules compare those, and embeddings overlook them.
+    """
+    able = sorted((unit for unit in units if _speaks(unit)), key=_order)
+    pairs: dict[tuple[str, str], None] = {}
+    for older, newer in _pairs(able):
+        one, other = older.triple, newer.triple
+        assert one is not None
+        assert other is not None
+        if _are_foreign(one.value, other.value) and attribute_keys(one.attribute) & attribute_keys(other.attribute):
+            pairs.setdefault((one.value, other.value))
+    return list(pairs)
+
+
+def _are_foreign(one: str, other: str) -> bool:
+    chinese, latin = (one, other) if is_chinese(one) else (other, one)
+    plain = is_chinese(chinese) and not _LATIN.search(chinese) and not is_chinese(latin) and not _DIGIT.search(latin)
+    return plain and read_value(one).withdrawn == read_value(other).withdrawn
+
+
+def judge_pair(older: MemoryUnit, newer: MemoryUnit, *, alike: Alike = frozenset()) -> Merge | Retire | None:
     """What a newer statement does to an older one; None where they stand side by side."""
     one, other = older.triple, newer.triple
     if one is None or other is None or not _same_subject(one, other) or set(older.sources) & set(newer.sources):
         return None
     likeness = compare_values(one.value, other.value, restated=is_restated(newer))
+    if likeness is Likeness.OTHER and frozenset((one.value, other.value)) in alike:
+        likeness = Likeness.SAME
     if not attribute_keys(one.attribute) & attribute_keys(other.attribute):
         ends = likeness is Likeness.SAME and replaces(newer, older.model_copy(update={"triple": _named(one, other)}))
         return _retire(older, newer, "the same value no longer holds") if ends else None

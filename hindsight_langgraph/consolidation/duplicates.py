@@ -1,8 +1,10 @@
 """Finds units that say the same thing in other words, or that merely belong together (SPEC F2).
 
 Two units merge when they live in one region, nothing that an embedding overlooks keeps them apart (numbers, names, polarity, codes),
-and their embeddings all but agree; a text that says of itself that it only repeats needs less. They are linked when they are merely
-close. Closeness alone never retires anything: both units of a merge live on in the one that is kept.
+and their embeddings all but agree; a text that says of itself that it only repeats needs less. Such a text is of the kind of what it
+repeats, whatever it was read as: "the mill stays our supplier" is the decision again, no fact beside it. So it alone may merge across
+kinds and regions, into the earlier unit. Units are linked when they are merely close. Closeness alone never retires anything: both
+units of a merge live on in the one that is kept.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from hindsight_langgraph.config import ConsolidationConfig
 from hindsight_langgraph.consolidation.changes import Link, Merge
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import attribute_keys, subject_keys
-from hindsight_langgraph.consolidation.repeats import repeats
-from hindsight_langgraph.consolidation.values import Likeness, compare_values, read_value
-from hindsight_langgraph.encoding.cues import cues
+from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.identity import same_text
+from hindsight_langgraph.encoding.repeats import repeats, restates
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import is_restated, stand_side_by_side
+from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
 from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit, Status
 from hindsight_langgraph.similarity import COSINE_FLOORS, similarity
 
@@ -30,6 +32,9 @@ _BLOCK: Final = 256
 """Units whose cosines to all others are held at once."""
 _NEAR_BEST: Final = 0.08
 """A repeat is of the closest earlier unit, or of one about as close."""
+_ACROSS_LANGUAGES: Final = 0.75
+"""How close a repeat in the other language must be: only names and numbers can be compared. Of eleven made-up pairs that name the same
+thing and say something else, none is so close."""
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
@@ -55,8 +60,9 @@ def find_duplicates(
     for closeness, one, other in _close_pairs(able, wanted, space=space, least=min(config.link_cosine, config.repeat_cosine)):
         older, newer = sorted((one, other), key=lambda unit: (unit.moment, unit.id))
         best = closest.setdefault(newer.id, closeness)
-        same = closeness >= config.merge_cosine and says_the_same(older, newer)
-        again = closeness >= max(config.repeat_cosine, best - _NEAR_BEST) and _may_repeat(older, newer)
+        one_region = one.region is other.region
+        same = one_region and closeness >= config.merge_cosine and says_the_same(older, newer)
+        again = closeness >= max(config.repeat_cosine, best - _NEAR_BEST) and _may_repeat(older, newer, closeness=closeness)
         if same or again:
             if not {one.id, other.id} & taken:
                 taken |= {one.id, other.id}
@@ -64,8 +70,9 @@ def find_duplicates(
                 merges.append(
                     Merge(kept=older.id, gone=newer.id, kept_text=older.content, gone_text=newer.content, reason=reason)
                 )
-        elif closeness >= config.link_cosine and other.id not in one.related:
-            links.append(Link(first=one.id, second=other.id, reason=f"close, {closeness:.2f}"))
+        elif one_region and closeness >= config.link_cosine and other.id not in one.related:
+            unsure = _may_be_one(older, newer)
+            links.append(Link(first=older.id, second=newer.id, reason=f"close, {closeness:.2f}", unsure=unsure))
     return merges + [link for link in links if not set(link.ids) & taken]
 
 
@@ -82,11 +89,21 @@ def says_the_same(older: MemoryUnit, newer: MemoryUnit) -> bool:
     return not stand_side_by_side(newer, older) and _same_polarity(older, newer)
 
 
-def _may_repeat(older: MemoryUnit, newer: MemoryUnit) -> bool:
+def _may_repeat(older: MemoryUnit, newer: MemoryUnit, *, closeness: float) -> bool:
     """Whether the newer one says the older again, by its own words, and no triple speaks against it."""
+    if older.speaker is not newer.speaker or (older.triple and newer.triple and not _same_statement(older, newer)):
+        return False
+    if is_chinese(older.content) != is_chinese(newer.content):
+        return closeness >= _ACROSS_LANGUAGES and restates(newer, older)
+    return repeats(newer, older) if older.region is newer.region else restates(newer, older)
+
+
+def _may_be_one(older: MemoryUnit, newer: MemoryUnit) -> bool:
+    """Whether nothing certain keeps two close units apart: statements, numbers, polarity, speaker."""
     if older.triple and newer.triple and not _same_statement(older, newer):
         return False
-    return older.speaker is newer.speaker and repeats(newer, older)
+    before, after = set(_NUMBER.findall(older.content)), set(_NUMBER.findall(newer.content))
+    return older.speaker is newer.speaker and (before <= after or after <= before) and _same_polarity(older, newer)
 
 
 def _same_statement(older: MemoryUnit, newer: MemoryUnit) -> bool:
@@ -123,7 +140,7 @@ def _able(item: IndexedUnit) -> bool:
 def _close_pairs(
     able: Sequence[IndexedUnit], wanted: set[str] | None, *, space: EmbeddingSpace, least: float
 ) -> list[tuple[float, MemoryUnit, MemoryUnit]]:
-    """Pairs of one region at least so close, the closest first; ties in the order of the ids."""
+    """Pairs at least so close, the closest first; ties in the order of the ids."""
     matrix = np.asarray([item.dense for item in able], dtype=np.float32)
     rows = [i for i, item in enumerate(able) if wanted is None or item.unit.id in wanted]
     lowest = _cosine(least, space)
@@ -135,7 +152,7 @@ def _close_pairs(
             i = block[k]
             one, other = able[i].unit, able[j].unit
             seen = wanted is None or other.id in wanted
-            if i == j or (seen and j < i) or one.region is not other.region:
+            if i == j or (seen and j < i):
                 continue
             found.append((min(1.0, similarity(float(cosines[k, j]), space)), one, other))
     return sorted(found, key=lambda pair: (-round(pair[0], 6), *sorted((pair[1].id, pair[2].id))))

@@ -11,6 +11,8 @@ from hindsight_langgraph.records import REGION_OF, Kind, MemoryUnit
 
 SUMMARY: Final = "summary"
 PATTERN: Final = "pattern"
+WORDED: Final = "worded"
+"""Tag of a summary that a chat model wrote."""
 MADE: Final = frozenset({SUMMARY, PATTERN})
 """Tags of units that consolidation made."""
 

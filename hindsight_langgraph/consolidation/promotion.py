@@ -10,8 +10,8 @@ from typing import Final
 from hindsight_langgraph.config import ConsolidationConfig
 from hindsight_langgraph.consolidation.changes import Add
 from hindsight_langgraph.consolidation.made import PATTERN, is_made, made_from
-from hindsight_langgraph.consolidation.values import read_value
 from hindsight_langgraph.encoding.split import clip
+from hindsight_langgraph.encoding.values import read_value
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import Kind, MemoryUnit, Region, Status
 
@@ -60,4 +60,4 @@ def _pattern(name: str, evidence: Sequence[MemoryUnit], *, now: datetime) -> Add
     else:
         content, kind = f"{clip(latest.content, _CHARS)} ({times})", Kind.FACT
     unit = made_from(evidence, tag=PATTERN, name=name, content=content, kind=kind, importance=_IMPORTANCE, now=now)
-    return Add(made=unit.model_copy(update={"triple": latest.triple}), reason=f"recurs {times}")
+    return Add(made=unit.model_copy(update={"triple": latest.triple}), about=name, reason=f"recurs {times}")

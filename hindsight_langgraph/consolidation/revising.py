@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from hindsight_langgraph.consolidation.changes import Adjust, Change, Link, Merge, Retire
+from hindsight_langgraph.consolidation.changes import Adjust, Change, Link, Merge, Read, Retire
 from hindsight_langgraph.encoding.changes import confirm, retire
 from hindsight_langgraph.records import MemoryUnit, Status
 
@@ -44,6 +44,10 @@ def last_steps(change: Change, stored: Stored, *, now: datetime) -> list[MemoryU
         case Adjust(unit=unit_id) if fits(change, stored):
             values = {"importance": change.importance, "tier": change.tier}
             return [_changed(stored[unit_id], now=now, **{name: value for name, value in values.items() if value is not None})]
+        case Read(unit=unit_id, triple=triple) if fits(change, stored):
+            unit = stored[unit_id]
+            read = {"triple": triple} if triple is not None else {"tags": (*unit.tags, Read.NOTHING)}
+            return [_changed(unit, now=now, **read)]
         case _:
             return []
 
@@ -58,7 +62,7 @@ def fits(change: Change, stored: Stored) -> bool:
         case Retire(old=old, new=new):
             in_order = stored[old].moment <= stored[new].moment
             return in_order and _says(stored[old], change.old_text) and _says(stored[new], change.new_text)
-        case Adjust(unit=unit_id, seen=seen):
+        case Adjust(unit=unit_id, seen=seen) | Read(unit=unit_id, seen=seen):
             return stored[unit_id].revision == seen
         case _:
             return True

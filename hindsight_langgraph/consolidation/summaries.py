@@ -30,7 +30,11 @@ def find_summaries(units: Iterable[MemoryUnit], *, now: datetime) -> list[Add]:
         unit = made_from(
             evidence, tag=SUMMARY, name=name, content=f"{name}: {course}", kind=Kind.EPISODE, importance=_IMPORTANCE, now=now
         )
-        made.append(Add(made=unit, reason=f"{len(evidence)} episodes of {len({e.session_id for e in evidence})} conversations"))
+        made.append(
+            Add(
+                made=unit, about=name, reason=f"{len(evidence)} episodes of {len({e.session_id for e in evidence})} conversations"
+            )
+        )
     return made
 
 

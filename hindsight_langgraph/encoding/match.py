@@ -15,6 +15,7 @@ from hindsight_langgraph.config import WriteConfig
 from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.encoding.identity import same_text
 from hindsight_langgraph.encoding.local_extractor import RETRACTION
+from hindsight_langgraph.encoding.repeats import restates
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import Candidate, share_matter, stand_side_by_side, update_features
 from hindsight_langgraph.lexical import terms
@@ -176,8 +177,8 @@ def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -
 
 
 def _may_replace(new: MemoryUnit, old: MemoryUnit) -> bool:
-    """Triples that name different subjects, or two values of one multi-valued attribute, stand side by side."""
-    if stand_side_by_side(new, old):
+    """Triples that name different subjects, two values of one multi-valued attribute, and mere repeats replace nothing."""
+    if stand_side_by_side(new, old) or restates(new, old):
         return False
     if new.triple is None or old.triple is None:
         return True

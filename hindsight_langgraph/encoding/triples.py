@@ -35,11 +35,12 @@ _VERBS: Final = (
     _Verb(r"(?:likes?|loves?|enjoys?|adores?|prefers?|am fond of|'m fond of|is fond of|am into|'m into|is into)", "likes"),
     _Verb(r"(?:hates?|dislikes?|loathes?|detests?|can't stand|cannot stand|can't bear|cannot bear)", "likes", opposite=True),
     _Verb(r"(?:am|'m|is|'s) allergic to", "allergic_to"),
+    _Verb(r"(?:am|'m|is|'s) (?:no longer|not) allergic to", "allergic_to", opposite=True),
     _Verb(r"(?:uses?|am using|'m using|is using)", "uses"),
     _Verb(r"drinks?", "drinks"),
     _Verb(r"eats?", "eats"),
     _Verb(r"drives?", "drives"),
-    _Verb(r"(?:study|studies|am studying|'m studying|is studying)", "studies"),
+    _Verb(r"(?:study|studies|(?:am|'m|is|'s) (?:studying|learning))", "studies"),
     _Verb(r"(?:owns?|keeps?(?= (?:bees|chickens|hens|goats|sheep|horses|cats|dogs|rabbits|ducks)))", "has"),
     _Verb(r"(?:am|'m|is|'s) (?:called|named)", "name"),
     _Verb(r"(?:go|goes) by", "name"),
@@ -51,7 +52,7 @@ _SUBJECT: Final = (
     r"(?P<name>\b[A-Z][\w-]+(?: [A-Z][\w-]+){0,2}))"
 )
 _OBJECT_END: Final = re.compile(
-    r"\s*(?:[,.;:!?()]|\s[–—-]\s|\b(?:because|since|but|so|and (?:i|we|my|he|she|they|it|the)|when|if|while|although|though|which|that's|"
+    r"\s*(?:[;!?()]|[,.:](?!\w)|\s[–—-]\s|\b(?:because|since|but|so|and (?:i|we|my|he|she|they|it|the)|when|if|while|although|though|which|that's|"
     r"(?:last|this|next) (?:week|month|year|spring|summer|autumn|fall|winter|\w+day)|yesterday|today|tonight|now|any ?more|these days|too|"
     r"as well|as (?:my|our|the|an?)|instead|again|at the moment|right now|a lot|very much|most of all|every (?:day|week|month|year|morning|afternoon|evening|night|\w+day)|(?:on|in) \w+days?|"
     r"(?:since|until|for) \w+)\b.*)",

@@ -17,7 +17,7 @@ _WHO: Final = rf"(?P<who>我(?:们)?(?:的|家)?(?P<rel>(?:{_RELATIVES})(?P<name
 _NO: Final = r"(?P<no>不再|再也不|没再|不怎么|不|没|从不)?"
 _VERBS: Final = (
     (r"(?:住在|住|搬到了?|搬去了?|搬家到了?)", "lives_in", False),
-    (r"(?:喜欢|爱吃|爱喝|爱看|爱听|爱用|爱(?!人)|偏爱)", "likes", False),
+    (r"(?:喜欢(?!的)|爱吃|爱喝|爱看|爱听|爱用|爱(?!人)|偏爱)", "likes", False),
     (r"(?:讨厌|受不了|反感|烦透了?)", "likes", True),
     (r"(?:喝)", "drinks", False),
     (r"(?:吃(?!撑|饱|不))", "eats", False),
@@ -36,14 +36,19 @@ _CALL_ME: Final = re.compile(
     r"^(?:就|请|以后|都|你|可以)*叫我(?P<object>[\u4e00-\u9fffA-Za-z]{1,6}?)(?:就行|就好|就可以|好了|吧|$)"
 )
 _WORK: Final = re.compile(rf"^{_WHO}{_ADVERBS}在(?P<object>[^，。；！？,;!?]{{2,16}}?)(?:工作|上班|任职)")
-_ALLERGY: Final = re.compile(rf"^{_WHO}{_ADVERBS}(?P<no>不)?对(?P<object>[^，。；！？,;!?]{{1,12}})过敏")
+_ALLERGY: Final = re.compile(rf"^{_WHO}{_ADVERBS}(?P<no>不再|已经不|不)?对(?P<object>[^，。；！？,;!?]{{1,12}})过敏")
+_FAVOURITE: Final = re.compile(
+    r"^我(?:现在|目前)?(?P<attribute>最(?:喜欢|爱)的[^，。；！？,;!?的是]{1,6})(?:现在|目前)?是(?P<object>[^，。；！？,;!?]{1,60})"
+)
 _OF: Final = re.compile(
     r"^(?P<subject>[^，。；！？,;!?的]{1,16})的(?P<attribute>[^，。；！？,;!?的是为]{1,8})(?:现在|目前)?(?P<no>不是)?"
-    r"(?(no)|(?:是|为|改成了?|改为|换成了?|变成了?))(?P<object>[^，。；！？,;!?]{1,24})"
+    r"(?(no)|(?:是|为|改成了?|改为|换成了?|变成了?))(?P<object>[^，。；！？,;!?]{1,60})"
 )
 _POINTER: Final = re.compile(r"^(?:它|他|她|你|我|这|那|哪|什么|东西|长|短|多|少|大|小)")
 """Values that say nothing without the sentence before."""
 LONGEST_VALUE: Final = 12
+"""Characters; an address or name in Latin letters counts as one."""
+_LATIN: Final = re.compile(r"[A-Za-z0-9._@+/-]+")
 _NO_ATTRIBUTE: Final = frozenset({"可能", "时候", "话", "意思", "问题", "原因"})
 _LEAD: Final = re.compile(r"^(?:对了|另外|还有|其实|说真的|说实话|顺便说|嗯|好|行|哦|那|不过|而且|因为|所以)[，,、\s]*")
 _MEASURE: Final = re.compile(
@@ -75,6 +80,8 @@ def _clause_triples(text: str) -> list[Triple]:
         return [_triple(USER, "name", match["object"], negated=False)]
     if (match := _WORK.search(text)) is not None and (value := _value(match["object"])):
         return [_triple(_subject(match), "works_at", value, negated=False)]
+    if (match := _FAVOURITE.search(text)) is not None and (value := _value(match["object"])):
+        return [_triple(USER, slug(match["attribute"]), value, negated=False)]
     match = _OF.search(text)
     if match is not None and match["attribute"] not in _NO_ATTRIBUTE and (value := _value(match["object"])):
         subject = USER if match["subject"] in {"我", "我们", "我自己"} else match["subject"]
@@ -94,4 +101,4 @@ def _subject(match: re.Match[str]) -> str:
 
 def _value(text: str) -> str:
     value = _TAIL.sub("", _MEASURE.sub("", text.strip())).strip('“”"「」 ')
-    return "" if _POINTER.search(value) or len(value) > LONGEST_VALUE else value
+    return "" if _POINTER.search(value) or len(_LATIN.sub("x", value)) > LONGEST_VALUE else value

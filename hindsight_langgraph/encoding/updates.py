@@ -29,10 +29,13 @@ _MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\
 _NAME: Final = re.compile(
     r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
 )
-_RESTATED: Final = re.compile(
-    r"\b(?:still|as (?:ever|always|before|usual)|same as|stays?|again|unchanged|keep using|stick to|once more)\b|照旧|照样|还是(?!算)|没变|不变|再说一遍|一直|仍然?",
+RESTATED: Final = re.compile(
+    r"\b(?:still|as (?:ever|always|before|usual|agreed|decided|said|planned)(?: before)?|(?:as|like) i (?:said|told you)(?: before)?|same as(?: (?:ever|before|always))?"
+    r"|stays?|again|unchanged|no change|(?:has not|hasn't) changed|keep using|keep to|stick (?:to|with)|remains?|once more)\b"
+    r"|照旧|照样|还是(?!算|[^，。,；]{1,8}吧)|没有?变|不变|没改|再说一[遍次]|一直|仍然?|依旧|依然|[跟和](?:之前|以前|原来)一样|老样子|老规矩",
     re.IGNORECASE,
 )
+"""The words of a text that say that it only repeats what held before."""
 
 _WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}(?:-\d\d){0,2}(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d)?\)")
 """A date that was written after a relative time: nobody said it."""
@@ -78,7 +81,7 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
     words = [other.words for other in others]
     frequency = Counter(term for found in words for term in found)
     rare = {term: math.log((len(pool) + 2) / (count + 1)) for term, count in frequency.items()}
-    own, asked = facts.words, _words(new.preceding)
+    own, asked = facts.words, _asked(new, pool)
     around = [found | _words(candidate.unit.preceding) for found, candidate in zip(words, pool, strict=True)]
     context = [(_covered(own | asked, a, rare, len(pool)) * _covered(a, own | asked, rare, len(pool))) ** 0.5 for a in around]
     best_context = max(context, default=0.0)
@@ -115,6 +118,12 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
     return np.array(rows, dtype=np.float64).reshape(len(pool), len(UPDATE_FEATURES))
 
 
+def _asked(new: MemoryUnit, pool: Sequence[Candidate]) -> frozenset[str]:
+    """The words that the new text may answer: of the turn before, unless the same speaker said that too."""
+    own = any(c.unit.speaker is new.speaker and c.unit.source_text == new.preceding for c in pool)
+    return frozenset() if own else _words(new.preceding)
+
+
 def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
     """Whether words rule out that one replaces the other.
 
@@ -144,7 +153,12 @@ def is_restated(unit: MemoryUnit) -> bool:
 
 def restated_clauses(text: str) -> list[str]:
     """The clauses of a text that say that they only repeat what held before."""
-    return [clause for clause in _CLAUSE_END.split(text) if _RESTATED.search(clause)]
+    return [clause for clause in clauses_of(text) if RESTATED.search(clause)]
+
+
+def clauses_of(text: str) -> list[str]:
+    """A text cut at its punctuation."""
+    return [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
 
 
 class _Facts(NamedTuple):
@@ -177,7 +191,7 @@ def _read_facts(text: str, said: str, entities: tuple[str, ...]) -> _Facts:
         values=frozenset(_NUMBER.findall(said)) | _names(said),
         names=_names(text) | frozenset(entities),
         codes=frozenset(code.lower() for code in _CODE.findall(text)),
-        restated=bool(_RESTATED.search(said)),
+        restated=bool(RESTATED.search(said)),
         told_apart=bool(_TOLD_APART.search(said)),
     )
 

@@ -10,8 +10,8 @@ from hindsight_langgraph.consolidation.activity import IDLE_QUEUE, LIGHT_QUEUE, 
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
 from hindsight_langgraph.errors import StoreError
 from hindsight_langgraph.flows.hindsight import work_of
-from hindsight_langgraph.flows.recalling import accounts_of
 from hindsight_langgraph.flows.settings import FlowSettings
+from hindsight_langgraph.flows.telling import accounts_of
 from hindsight_langgraph.ops import ClaimDue, Collection, DeleteKeys, DeleteUnits, PeekDue, ScanUnits, Settle, SettleDue, Where
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import MemoryUnit, Record, Scope, Status

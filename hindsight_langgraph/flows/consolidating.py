@@ -1,55 +1,28 @@
-"""Consolidates one owner's memory: reads the units that each pass needs, decides, applies (SPEC F).
-
-What is read is bounded: what changed since the last run of the same kind, a batch at a time, with its neighbours in a full pass.
-"""
+"""Begins, carries out and ends one consolidation of one owner's memory (SPEC F)."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from hindsight_langgraph import keys
 from hindsight_langgraph.consolidation.applying import apply_changes
-from hindsight_langgraph.consolidation.chains import find_chains
 from hindsight_langgraph.consolidation.changes import FULL, LIGHT, Change, PassName
-from hindsight_langgraph.consolidation.contradictions import find_contradictions
-from hindsight_langgraph.consolidation.duplicates import find_duplicates
-from hindsight_langgraph.consolidation.forgetting import find_forgettable
-from hindsight_langgraph.consolidation.promotion import find_patterns
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
-from hindsight_langgraph.consolidation.rescoring import find_lifts
-from hindsight_langgraph.consolidation.reversals import find_reversals
-from hindsight_langgraph.consolidation.summaries import find_summaries
-from hindsight_langgraph.consolidation.tiers import find_overflow
+from hindsight_langgraph.consolidation.run import Run
 from hindsight_langgraph.encoding.learned import read_learned
 from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.flows.deciding import decide
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.writing import LIGHT_ATTEMPTS, write_pending
-from hindsight_langgraph.ops import CountUnits, Probe, ReadFields, ReadLog, ScanUnits, SearchUnits, Where, WriteFields
+from hindsight_langgraph.ops import ReadFields, ReadLog, WriteFields
 from hindsight_langgraph.plan import Plan, ask
-from hindsight_langgraph.records import IndexedUnit, MemoryUnit, Record, Region, Scope, Status, Tier
+from hindsight_langgraph.records import Scope
 
-NEIGHBOURS: Final = 5
-"""Stored units that each changed one is compared with in a full pass."""
-_PAGE: Final = 1_000
-"""Units a request: each one evaluates its filter anew."""
-_PROBES: Final = 32
-_SAME_SUBJECT: Final = 500
 _OVERLAP: Final = timedelta(minutes=5)
 """A writer stamps a unit a little before it stores it."""
-
-
-class Run(Record):
-    """One consolidation of one owner."""
-
-    scope: Scope
-    level: Level
-    now: datetime
-    since: datetime | None = None
-    """Units changed after this moment are looked at; None for all."""
-    passes: tuple[PassName, ...]
 
 
 def start(
@@ -117,183 +90,6 @@ def apply(run: Run, changes: Sequence[Change]) -> Plan[None]:
     if changes:
         learned = yield from read_learned(run.scope)
         yield from apply_changes(changes, scope=run.scope, now=run.now, forgotten=learned.forgotten)
-
-
-def decide(name: PassName, run: Run, *, settings: FlowSettings) -> Plan[list[Change]]:
-    """The changes that one pass makes of the units as they are now; nothing is written."""
-    config = settings.config.consolidation
-    match name:
-        case PassName.STRUCTURING:
-            return []
-        case PassName.DUPLICATES:
-            return (yield from _duplicates(run, settings))
-        case PassName.CONTRADICTIONS:
-            return (yield from _contradictions(run, settings))
-        case PassName.CHAINS:
-            return [*find_chains((yield from _episodes(run, settings)))]
-        case PassName.SUMMARIES:
-            return [*find_summaries((yield from _episodes(run, settings)), now=run.now)]
-        case PassName.PROMOTION:
-            return [*find_patterns((yield from _episodes(run, settings)), now=run.now, config=config)]
-        case PassName.RESCORING:
-            return (yield from _lifts(run))
-        case PassName.TIERS:
-            return (yield from _overflow(run, settings))
-        case PassName.FORGETTING:
-            return (yield from _forgettable(run, settings))
-
-
-# --- what each pass reads ------------------------------------------------------------------------------------------------
-
-
-def _duplicates(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
-    config = settings.config.consolidation
-    found: list[Change] = []
-    gone: set[str] = set()
-    cursor: str | None = None
-    first = True
-    while True:
-        batch, cursor = yield from _batch(_changed(run), cursor, size=config.batch, with_vectors=True)
-        whole = run.since is None and first and cursor is None
-        near = yield from _neighbours(run, batch) if run.level == "full" and not whole else _none()
-        first = False
-        pool = [item for item in (*batch, *near) if item.unit.id not in gone]
-        changes = find_duplicates(pool, space=settings.space, config=config, about=[item.unit.id for item in batch])
-        gone.update(key for change in changes if change.verb == "merge" for key in change.ids)
-        found.extend(changes)
-        if cursor is None:
-            return found
-
-
-def _contradictions(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
-    config = settings.config.consolidation
-    found: list[Change] = []
-    gone: set[str] = set()
-    cursor: str | None = None
-    first = True
-    while True:
-        batch, cursor = yield from _batch(_changed(run), cursor, size=config.batch)
-        units = {item.unit.id: item.unit for item in batch}
-        whole = run.since is None and first and cursor is None
-        first = False
-        if not whole:
-            units |= yield from _may_contradict(run, units.values(), most=2 * config.batch)
-        able = [unit for unit in units.values() if unit.id not in gone]
-        changes = find_contradictions(able)
-        taken = {key for change in changes for key in change.ids}
-        changes += [change for change in find_reversals(able) if not taken & set(change.ids)]
-        gone.update(change.ids[0] if change.verb == "retire" else change.ids[1] for change in changes)
-        found.extend(changes)
-        if cursor is None:
-            return found
-
-
-def _may_contradict(run: Run, units: Iterable[MemoryUnit], *, most: int) -> Plan[dict[str, MemoryUnit]]:
-    """Stored units that speak of the same things: all of a small memory, since one thing has many names; else by subject."""
-    active = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,), raw=False)
-    stored = yield from ask(CountUnits(where=active))
-    if sum(stored.values()) <= most:
-        found, _ = yield from _batch(active, None, size=most)
-        return {item.unit.id: item.unit for item in found}
-    subjects = tuple(dict.fromkeys(unit.triple.subject for unit in units if unit.triple is not None))
-    if not subjects:
-        return {}
-    where = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,), subjects=subjects, raw=False)
-    hits = yield from ask(SearchUnits(probes=(Probe(where=where, limit=_SAME_SUBJECT, newest=True),)))
-    return {hit.unit.id: hit.unit for hit in hits[0]}
-
-
-def _episodes(run: Run, settings: FlowSettings) -> Plan[list[MemoryUnit]]:
-    """The newest episodes: what recurs or belongs together is among them."""
-    where = Where(owners=(run.scope.owner,), regions=(Region.EPISODIC,), statuses=(Status.ACTIVE,), raw=False)
-    limit = settings.config.consolidation.batch
-    hits = yield from ask(SearchUnits(probes=(Probe(where=where, limit=limit, newest=True),)))
-    return [hit.unit for hit in hits[0]]
-
-
-def _lifts(run: Run) -> Plan[list[Change]]:
-    where = _changed(run) if run.level == "light" else Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,))
-    found: list[Change] = []
-    cursor: str | None = None
-    while True:
-        batch, cursor = yield from _batch(where, cursor, size=_PAGE)
-        found.extend(find_lifts(item.unit for item in batch))
-        if cursor is None:
-            return found
-
-
-def _overflow(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
-    config = settings.config.consolidation
-    active = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,))
-    counts = yield from ask(CountUnits(where=active, by="tier"))
-    found: list[Change] = []
-    for tier, cap, down in (
-        (Tier.CORE, config.core_cap, Tier.WORKING_SET), (Tier.WORKING_SET, config.working_cap, Tier.ARCHIVE)
-    ):  # fmt: skip
-        if counts.get(tier, 0) > cap:
-            where = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,), tiers=(tier,))
-            held, _ = yield from _batch(where, None, size=counts[tier])
-            found.extend(find_overflow([item.unit for item in held], cap=cap, down=down))
-    return found
-
-
-def _forgettable(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
-    config = settings.config.consolidation
-    before = run.now - timedelta(days=min(config.soft_days, config.hard_days))
-    where = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE, Status.SUPERSEDED), said_before=before)
-    found: list[Change] = []
-    cursor: str | None = None
-    while True:
-        batch, cursor = yield from _batch(where, cursor, size=_PAGE)
-        found.extend(find_forgettable((item.unit for item in batch), now=run.now, config=config))
-        if cursor is None:
-            return found
-
-
-def _changed(run: Run) -> Where:
-    return Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,), updated_from=run.since)
-
-
-def _batch(
-    where: Where, cursor: str | None, *, size: int, with_vectors: bool = False
-) -> Plan[tuple[list[IndexedUnit], str | None]]:
-    """At most `size` units from a cursor on, and the cursor after them."""
-    units: list[IndexedUnit] = []
-    while True:
-        page = yield from ask(
-            ScanUnits(where=where, limit=min(_PAGE, size - len(units)), cursor=cursor, with_vectors=with_vectors)
-        )
-        units.extend(page.units)
-        cursor = page.cursor
-        if cursor is None or len(units) >= size:
-            return units, cursor
-
-
-def _neighbours(run: Run, batch: Sequence[IndexedUnit]) -> Plan[list[IndexedUnit]]:
-    """The closest stored units to each of the batch, with their embeddings."""
-    near: set[str] = set()
-    able = [item for item in batch if item.dense is not None and not item.unit.raw]
-    for place in range(0, len(able), _PROBES):
-        probes = tuple(
-            Probe(where=_peers(run, item.unit.region), limit=NEIGHBOURS, dense=item.dense)
-            for item in able[place : place + _PROBES]
-        )
-        answers = yield from ask(SearchUnits(probes=probes))
-        near |= {hit.unit.id for hits in answers for hit in hits}
-    wanted = tuple(sorted(near - {item.unit.id for item in batch}))
-    if not wanted:
-        return []
-    found, _ = yield from _batch(Where(owners=(run.scope.owner,), ids=wanted), None, size=len(wanted), with_vectors=True)
-    return found
-
-
-def _peers(run: Run, region: Region) -> Where:
-    return Where(owners=(run.scope.owner,), regions=(region,), statuses=(Status.ACTIVE,), raw=False)
-
-
-def _none() -> Plan[list[IndexedUnit]]:
-    yield from ()
-    return []
 
 
 def _counts_as(level: Level) -> tuple[str, ...]:

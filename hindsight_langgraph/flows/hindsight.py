@@ -10,7 +10,7 @@ import hashlib
 from datetime import datetime, timedelta
 from typing import Final
 
-from hindsight_langgraph import keys
+from hindsight_langgraph import keys, tracing
 from hindsight_langgraph.annotation.judge import judge_unsure
 from hindsight_langgraph.annotation.memories import judge_memories
 from hindsight_langgraph.annotation.outcome import read_outcome
@@ -24,6 +24,8 @@ from hindsight_langgraph.flows.episodes import write_episode
 from hindsight_langgraph.flows.meaning import likeness_of_steps
 from hindsight_langgraph.flows.moving import move_units, raise_missed
 from hindsight_langgraph.flows.settings import FlowSettings
+from hindsight_langgraph.flows.teaching import keep_lessons
+from hindsight_langgraph.flows.telling import tell_judgements, tell_outcome
 from hindsight_langgraph.ops import (
     AppendLog,
     ClaimDue,
@@ -89,6 +91,8 @@ def notice(scope: Scope, *, now: datetime, settings: FlowSettings) -> Plan[None]
     found, known = read_outcome(tasks[-1].steps), tasks[-1].outcome
     if found is None or (known is not None and (found.at <= known.at or outcome_name(found) == outcome_name(known))):
         return
+    if tracing.enabled():
+        yield from tell_outcome(scope, success=found.success, comment=found.feedback)
     yield from close_task(scope, found, now=now, settings=settings)
 
 
@@ -159,8 +163,11 @@ def _annotate(
         changes=(*changes, *raised), missed=tuple(event.unit_id for event in raised), episode_id=episode_id, episode_worth=worth,
         asked=len(asked),
     )  # fmt: skip
+    yield from keep_lessons(report, recalls, scope=scope)
     yield from _keep(report, scope)
     yield from ask(Notify(event=report))
+    if tracing.enabled():
+        yield from tell_judgements(case, recalls, judgements)
     return report
 
 

@@ -118,7 +118,7 @@ def change(unit_id: str, make: Make, *, scope: Scope, case: str, outcome: str) -
             yield from _flag(stale, key)
             return event
         yield from _flag([event], key)  # not made: the unit moved on, it is weighed anew
-    raise Conflict(f"unit {unit_id} of {scope.owner} was changed by others {ATTEMPTS} times in a row; annotate the task again")
+    raise Conflict(f"unit {unit_id} of {scope.owner} was changed by others {ATTEMPTS} times in a row; try again")
 
 
 def undo(unit_id: str, event_id: str, *, scope: Scope) -> Plan[bool]:

@@ -20,6 +20,7 @@ from hindsight_langgraph.lexical import index_text
 from hindsight_langgraph.ops import Keep, Notify
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import Scope, Turn
+from hindsight_langgraph.tracing import write_staged
 from hindsight_langgraph.working.pending import accept
 
 
@@ -29,7 +30,7 @@ def note(turn: Turn, *, scope: Scope, now: datetime, settings: FlowSettings) -> 
     The text must be free of secrets. While the store is down it waits with the pending turns, and the report names it as failed.
     """
     try:
-        report = yield from _write(turn, scope=scope, now=now, settings=settings)
+        report = yield from write_staged(_write(turn, scope=scope, now=now, settings=settings), [turn], scope=scope)
     except (StoreError, ModelError) as error:
         if settings.strict:
             raise

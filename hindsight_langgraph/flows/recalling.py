@@ -13,13 +13,14 @@ from hindsight_langgraph.encoding.entities import AliasTable
 from hindsight_langgraph.encoding.learned import read_learned
 from hindsight_langgraph.errors import ModelError, StoreError, StoreUnavailable
 from hindsight_langgraph.flows.settings import FlowSettings
+from hindsight_langgraph.flows.telling import accounts_of
 from hindsight_langgraph.flows.writing import write_pending
 from hindsight_langgraph.ops import AppendLog, FetchUnits, Later, LogEntry, ReadLog, ReviseUnits, Settle, StaleEmbeddings, Where
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.recall.pipeline import recall_units
-from hindsight_langgraph.recall.recollection import Cues, Query, Recollection, TracedRun
+from hindsight_langgraph.recall.recollection import Cues, Query, Recollection
 from hindsight_langgraph.recall.route import route
-from hindsight_langgraph.records import Scope, Turn
+from hindsight_langgraph.records import Scope, TracedRun, Turn
 
 RECALL_LOG_KEEP: Final = 200
 RECALL_LOG_TTL_S: Final = 7 * 86_400.0
@@ -94,11 +95,6 @@ def _catch_up(scope: Scope, *, now: datetime, settings: FlowSettings) -> Plan[tu
         yield from write_pending(scope, now=now, settings=settings)
     assert isinstance(session, list)
     return [decode_turn(entry.body) for entry in reversed(session)], ()
-
-
-def accounts_of(scope: Scope) -> str:
-    """The name under which accounts of recalls are settled: apart from writes, which a recall waits for."""
-    return f"{scope.owner}\0accounts"
 
 
 def _account(found: Recollection, *, scope: Scope, now: datetime) -> Plan[None]:

@@ -26,7 +26,8 @@ from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
 from hindsight_langgraph.plan import Plan, ask
-from hindsight_langgraph.records import Role, Scope, Turn
+from hindsight_langgraph.records import Role, Scope, TracedRun, Turn
+from hindsight_langgraph.tracing import write_staged
 from hindsight_langgraph.working.pending import PendingTurn, accept, count_attempt, finish, read_pending
 from hindsight_langgraph.working.session import append_session
 from hindsight_langgraph.working.task_memory import condense, write_task
@@ -62,11 +63,19 @@ def remember(
     accepted = yield from _accept(turns, scope=scope, now=now, settings=settings)
     if accepted:
         return (yield from write_pending(scope, now=now, settings=settings))
-    return [(yield from _write_or_keep(turns, scope=scope, now=now, settings=settings))]
+    written = _write_or_keep(turns, scope=scope, now=now, settings=settings)
+    return [(yield from write_staged(written, turns, scope=scope))]
 
 
 def annotate(
-    turns: Sequence[Turn], *, recalled: Sequence[str], asked: str = "", scope: Scope, now: datetime, settings: FlowSettings
+    turns: Sequence[Turn],
+    *,
+    recalled: Sequence[str],
+    asked: str = "",
+    traced: TracedRun | None = None,
+    scope: Scope,
+    now: datetime,
+    settings: FlowSettings,
 ) -> Plan[None]:
     """Take in what a step added, durably, and write it off the answer's path.
 
@@ -74,13 +83,19 @@ def annotate(
         turns: the turns of the present exchange; those that were taken in before are left alone.
         recalled: ids of the units that the step was given.
         asked: what they were recalled for.
+        traced: the run that a tracer shows that recall as.
         scope: whose step.
         now: the present moment.
         settings: of the memory.
     """
     accepted = yield from _accept(turns, scope=scope, now=now, settings=settings)
     try:
-        if (yield from _record(turns, recalled=recalled, asked=asked, scope=scope, now=now, settings=settings)):
+        recall = (
+            Step(id="", kind=StepKind.RECALL, at=now, content=asked, unit_ids=tuple(recalled), traced=traced)
+            if recalled
+            else None
+        )
+        if (yield from _record(turns, recall=recall, scope=scope, now=now, settings=settings)):
             yield from notice_later(scope, now=now, settings=settings)
     except StoreError:
         if settings.strict:
@@ -129,10 +144,12 @@ def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, attemp
     for (group_scope, asks), group in groupby(due, key=lambda p: (p.scope, _asks_to_forget(p.turn))):
         if asks:
             for request in group:
-                report = yield from _obey(request, scope=group_scope, now=now, settings=settings)
-                reports.append(report)
+                obeyed = _obey(request, scope=group_scope, now=now, settings=settings)
+                reports.append((yield from write_staged(obeyed, [request.turn], scope=group_scope)))
         else:
-            reports.append((yield from _write_group(list(group), scope=group_scope, now=now, settings=settings)))
+            waiting_here = list(group)
+            written = _write_group(waiting_here, scope=group_scope, now=now, settings=settings)
+            reports.append((yield from write_staged(written, [p.turn for p in waiting_here], scope=group_scope)))
     return reports
 
 
@@ -215,15 +232,11 @@ def _context(scope: Scope, turns: Sequence[Turn]) -> Plan[list[Turn]]:
     return buffered[max(0, place - CONTEXT_TURNS) : place]
 
 
-def _record(
-    turns: Sequence[Turn], *, recalled: Sequence[str], asked: str, scope: Scope, now: datetime, settings: FlowSettings
-) -> Plan[bool]:
+def _record(turns: Sequence[Turn], *, recall: Step | None, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[bool]:
     """The steps of the task, and what working memory mirrors of them. Returns whether any is new."""
     steps = steps_of(turns, now=now, limit=settings.config.write.tool_preview_chars)
-    if steps and recalled:
-        steps.insert(
-            1, Step(id=f"recall:{steps[0].id}", kind=StepKind.RECALL, at=steps[0].at, content=asked, unit_ids=tuple(recalled))
-        )
+    if steps and recall is not None:
+        steps.insert(1, recall.model_copy(update={"id": f"recall:{steps[0].id}", "at": steps[0].at}))
     new = yield from record_steps(scope, steps)
     if new:
         yield from write_task(

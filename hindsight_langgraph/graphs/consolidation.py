@@ -17,9 +17,9 @@ from typing_extensions import TypedDict
 from hindsight_langgraph.consolidation.changes import CHANGES, PassName
 from hindsight_langgraph.consolidation.lease import release, take
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
+from hindsight_langgraph.consolidation.run import Run
 from hindsight_langgraph.errors import Conflict
-from hindsight_langgraph.flows import consolidating
-from hindsight_langgraph.flows.consolidating import Run
+from hindsight_langgraph.flows import consolidating, deciding
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.plan import Plan
 from hindsight_langgraph.ports import Clock
@@ -125,7 +125,8 @@ class _Steps:
     def decide(self, state: State, token: str) -> Plan[dict[str, Any]]:
         """Say what the next pass changes; nothing is written."""
         run = yield from self._held(state, token)
-        changes = yield from consolidating.decide(PassName(state.get("left", [])[0]), run, settings=self._settings)
+        name = PassName(state.get("left", [])[0])
+        changes = yield from deciding.decide(name, run, settings=self._settings, beat=lambda: self._held(state, token))
         return {"changes": CHANGES.dump_json(changes).decode()}
 
     def apply(self, state: State, token: str) -> Plan[dict[str, Any]]:

@@ -11,8 +11,8 @@ from langchain_core.runnables import RunnableConfig
 from hindsight_langgraph.assembly import Parts
 from hindsight_langgraph.consolidation.lease import release, take
 from hindsight_langgraph.consolidation.report import ConsolidationReport, Level
+from hindsight_langgraph.consolidation.run import Run
 from hindsight_langgraph.flows import consolidating
-from hindsight_langgraph.flows.consolidating import Run
 from hindsight_langgraph.graphs.consolidation import HOLDER, LONGEST, consolidation_graph, report_of
 from hindsight_langgraph.plan import Plan, adrive, drive
 from hindsight_langgraph.records import Scope

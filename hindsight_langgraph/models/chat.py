@@ -106,6 +106,8 @@ class LangChainChat:
         if way == "tool":
             return self._model.with_structured_output(dict(op.schema), include_raw=True)
         settings: dict[str, Any] = {"max_tokens": op.max_tokens} if _speaks_openai(self._model) else {}
+        if settings and op.temperature is not None and getattr(self._model, "temperature", None) is not None:
+            settings["temperature"] = op.temperature  # a model that takes none has none
         if way == "json_schema":
             named = {"name": str(op.schema.get("title", "answer")), "schema": dict(op.schema), "strict": True}
             settings["response_format"] = {"type": "json_schema", "json_schema": named}

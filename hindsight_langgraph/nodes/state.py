@@ -32,6 +32,10 @@ class NodeInput(Recalled, total=False):
     """What the nodes read of any graph's state; `messages` takes the graph's own reducer."""
 
     messages: list[Any]
+    goal: Any
+    """What the task is after, where a node of the graph says so in words: part of the question to the memory."""
+    sub_step: Any
+    """What the agent is at just now, likewise."""
     outcome: Any
     """How the task in hand ended, where a node of the graph says so: true, false, or a mapping with `success`, `feedback`, `error`."""
 
@@ -40,6 +44,12 @@ def node_input(messages_key: str) -> type[Any]:
     """As `NodeInput`, for a graph that keeps its conversation under another key."""
     if messages_key == "messages":
         return NodeInput
-    fields: dict[str, Any] = {messages_key: list[Any], "outcome": Any, **get_type_hints(Recalled, include_extras=True)}
+    fields: dict[str, Any] = {
+        messages_key: list[Any],
+        "goal": Any,
+        "sub_step": Any,
+        "outcome": Any,
+        **get_type_hints(Recalled, include_extras=True),
+    }
     made: type[Any] = TypedDict("NodeInput", fields, total=False)  # type: ignore[misc] # the key is known at run time only
     return made

@@ -50,3 +50,5 @@ class Complete(ModelOp[Answer]):
     messages: tuple[ChatMessage, ...]
     schema: Mapping[str, object] = field(default_factory=dict[str, object])
     max_tokens: int = 800
+    temperature: float | None = None
+    """How freely it answers, for a model that can be told; None leaves it as the model was made."""

@@ -15,6 +15,8 @@ from hindsight_langgraph.records import Hit, Kind, MemoryUnit, Region, Scope, St
 
 RANKED: Final = ("dense", "text", "context")
 """Channels whose score says how well a unit fits; the others say only that it belongs."""
+UNSCORED: Final = ("newest", "story_end")
+"""Channels that rank by time alone."""
 NEWEST_TOP: Final = 5
 DAY_SLACK: Final = timedelta(days=3)
 """People misremember days: a time cue reaches this far to either side."""
@@ -34,16 +36,18 @@ def statuses(cues: Cues, *, as_of: datetime | None) -> tuple[Status, ...]:
     return (Status.ACTIVE, Status.SUPERSEDED) if cues.backward or as_of is not None else (Status.ACTIVE,)
 
 
-def build_probes(
-    cues: Cues, route: Route, vector: tuple[float, ...] | None, *, scope: Scope, config: RecallConfig, as_of: datetime | None
-) -> dict[str, Probe]:
-    """The probe of each channel that the cues feed. Every one is bound to the scope's readers (SPEC A10)."""
-    where = Where(
+def readable(cues: Cues, route: Route, *, scope: Scope, config: RecallConfig, as_of: datetime | None) -> Where:
+    """What this recall may read at all, bound to the scope's readers (SPEC A10)."""
+    return Where(
         owners=scope.readers,
         regions=route.regions if config.route_only or route.by == "caller" else None,
         statuses=statuses(cues, as_of=as_of),
         said_before=as_of + timedelta(microseconds=1) if as_of is not None else None,
     )
+
+
+def build_probes(cues: Cues, vector: tuple[float, ...] | None, *, where: Where, config: RecallConfig) -> dict[str, Probe]:
+    """The probe of each channel that the cues feed, within what is readable."""
     words = lexical.query_vector(cues.text)
     probes: dict[str, Probe] = {}
     if vector is not None:
@@ -88,7 +92,7 @@ def merge(replies: Mapping[str, Sequence[Hit]], *, walks_by: str) -> list[Candid
                 told[channel] = hit.score
             else:
                 told[channel] = 1.0
-                if channel != "newest":
+                if channel not in UNSCORED:
                     told.setdefault(walks_by, hit.score)
     return [Candidate(unit=unit, channels=scores[id_]) for id_, unit in units.items()]
 

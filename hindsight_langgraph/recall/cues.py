@@ -15,6 +15,8 @@ DISTANT: Final = timedelta(days=90)
 """From this age on a unit may be in cold storage (SPEC F7)."""
 BACKWARD: Final = (Question.WHEN, Question.EARLIEST, Question.BEFORE)
 """Questions that what was superseded may answer."""
+WALKING: Final = (Question.OUTCOME, Question.LATEST, Question.EARLIEST, Question.AFTER, Question.BEFORE)
+"""Questions that go from one event to another."""
 
 
 def read_cues(query: Query, *, now: datetime, timezone: str = "UTC", aliases: AliasTable | None = None) -> Cues:
@@ -31,8 +33,18 @@ def read_cues(query: Query, *, now: datetime, timezone: str = "UTC", aliases: Al
         times=times,
         topics=tuple(dict.fromkeys(lexical.terms(text))),
         question=question,
+        event=_event(words, question),
+        through=bool(phrases.THROUGH.search(words)),
         history=history,
         past=past,
         backward=history or question in BACKWARD or any(t.end <= now for t in times),
         distant=bool(phrases.DISTANT.search(words)) or any(time.end < now - DISTANT for time in times),
     )
+
+
+def _event(words: str, question: Question) -> tuple[str, ...]:
+    """The terms of the clause after "after" or before 之后; else all of the question but the words that ask."""
+    if question not in WALKING:
+        return ()
+    clause = next((found["event"] for pattern in phrases.EVENT if (found := pattern.search(words))), "")
+    return tuple(dict.fromkeys(lexical.terms(phrases.FRAME.sub(" ", clause or words))))

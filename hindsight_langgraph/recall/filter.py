@@ -144,7 +144,7 @@ def _unfit(candidate: Scored, cues: Cues, *, sharing: bool, scope: Scope) -> str
         return "confidence below the floor"
     if takes_back(unit) and not cues.history:
         return "only takes something back"
-    if scope.domain and unit.domain and unit.domain != scope.domain:
+    if scope.domains and unit.domain and unit.domain not in scope.domains:
         return f"of another domain: {unit.domain}"
     if sharing and unit.entities and not candidate.terms["entity"]:
         return "shares no entity that the query names"
@@ -154,7 +154,7 @@ def _unfit(candidate: Scored, cues: Cues, *, sharing: bool, scope: Scope) -> str
 
 
 def _discounted(candidate: Scored, scope: Scope, config: RecallConfig) -> Scored:
-    if scope.domain is None and candidate.unit.domain:
+    if not scope.domains and candidate.unit.domain:
         factor = config.foreign_domain_factor
         return replace(candidate, score=candidate.score * factor, terms=candidate.terms | {"domain": factor})
     return candidate
@@ -167,6 +167,7 @@ def _reasons(candidate: Scored, standing: Standing | None) -> tuple[str, ...]:
         "date": "of the time asked about",
         "entity": "about the thing named",
         "chain": "its place in the chain fits",
+        "walk": "where the walk from the first hits leads",
     }
     found += [words for name, words in told.items() if candidate.terms.get(name)]
     found += ["shown as history"] * (standing is Standing.HISTORY)

@@ -42,21 +42,22 @@ QUESTIONS: Final[tuple[tuple[Question, re.Pattern[str]], ...]] = (
         Question.OUTCOME,
         _any(
             r"how did\b.*\b(?:end|go|turn out|work out|come out|finish) / what (?:came|became) of / where (?:did we leave|do we stand|are we)"
-            r" / outcome / end(?:ed)? up / in the end / verdict",
-            r"结果 / 结局 / 最后(?:怎|定|选|决|是|用) / 最终 / 后来(?:怎|呢|定|选|决) / 怎么样了 / 进展 / 到哪一步",
+            r" / what happened (?:with|to|about|in the end) / outcome / end(?:ed)? up / in the end / verdict",
+            r"结果 / 结局 / 收场 / 最后(?:怎|咋|定|选|决|是|用) / 最终 / 后来(?:怎|咋|呢|定|选|决) / [怎咋]么?样了 / 进展 / 到哪一步",
         ),
     ),
     (
         Question.LATEST,
         _any(
-            r"last time / most recent(?:ly)? / latest / last (?:decision|decided|said|told|did) / when did (?:i|we) last / newest",
+            r"last time / most recent(?:ly)? / latest / last (?:decision|decided|said|told|did) / when did (?:i|we|he|she|they) last / newest"
+            r" / (?:the|my|our|his|her|their) last (?!week|month|year|night|few|days?|couple|minute|name|\d)\w+",
             r"上次 / 上一次 / 最近一次 / 最新 / 最后一次",
         ),
     ),
     (
         Question.EARLIEST,
         _any(
-            r"first (?:time|decide|plan|idea|suggest\w*|choice) / at first / originally / initially",
+            r"first (?:time|decide|plan|idea|suggest\w*|choice) / at first / originally / initially / (?:the|my|our) very first",
             r"第一次 / 最初 / 最早 / 起初 / 一开始 / 当初",
         ),
     ),
@@ -78,6 +79,26 @@ QUESTIONS: Final[tuple[tuple[Question, re.Pattern[str]], ...]] = (
     ),
 )
 """Tried in order; the first that matches names the question."""
+EVENT: Final = (
+    re.compile(r"\b(?:after|since|following|before|prior to|until)\b(?P<event>[^,?;.]+)", re.IGNORECASE),
+    re.compile(r"自从(?P<event>[^，,。？?]+)"),
+    re.compile(r"(?P<event>[^，,。？?]+?)(?:之后|以后|过后|之前|以前)"),
+)
+"""The clause that names the event from which a question goes on, or back."""
+FRAME: Final = _any(
+    r"how did / what (?:happened|came|became) / (?:end|turn|work|come|came)(?:ed)? (?:up|out) / in the end / end(?:ed)? / finish(?:ed)?"
+    r" / go(?:ing)? / went / outcome / results? / verdict / last / latest / (?:most )?recent(?:ly)? / newest / first / time / stand / leave / left",
+    r"最后一次 / 最近一次 / 上一?次 / 第一次 / 最[后终新近初早] / 结果 / 结局 / 收场 / 后来 / [怎咋]么?样?了? / 进展 / 到哪一步 / 什么时候 / 哪一?[天年月次] / 的?事情?"
+    r" / 我们? / [了吗呢啊的是]",
+)
+"""Words of a question about an end, a last or a first time that do not tell of what."""
+THROUGH: Final = _any(
+    r"(?!(?:what|who|where|when|why|how|it|that|this|there|here|he|she|let|today)['’]s)\w+['’]s \w+"
+    r" / \w+ of (?:my|our|your|his|her|their|the|\w+['’]s)"
+    r" / (?:person|people|man|woman|guy|friend|colleague|team|company|city|town|place|project|one|someone) (?:\w+ ){0,2}(?:who|that|which|where|whose)",
+    r"[^\s，。？！的我你他她它咱们]{2,}的[^\s，。？！的]+",
+)
+"""Asks for a thing through another one: the sister of my flatmate."""
 REGIONS: Final[dict[Region, tuple[re.Pattern[str], ...]]] = {
     Region.PROCEDURAL: (
         _any(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -10,16 +10,19 @@ from pathlib import Path
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.encoding.entities import AliasTable
 from hindsight_langgraph.errors import CallError, HindsightError, ModelError, StoreError
-from hindsight_langgraph.ops import Embed, Probe, SearchUnits
+from hindsight_langgraph.ops import Embed, Probe, SearchUnits, Where
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.ports import TokenCounter
-from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score
+from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score, walk
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
+from hindsight_langgraph.recall.domain_rankers import NO_DOMAIN
 from hindsight_langgraph.recall.filter import Kept, sift
+from hindsight_langgraph.recall.model_router import read_scores, routing_request
 from hindsight_langgraph.recall.query_adapter import QueryAdapter
 from hindsight_langgraph.recall.ranker import Ranker, shipped_ranker
-from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Route, Stage
+from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, Recollection, Stage
 from hindsight_langgraph.recall.route import RouteHead, route
+from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Turn
 from hindsight_langgraph.similarity import COSINE_FLOORS
@@ -38,12 +41,16 @@ class RecallTools:
     """Tells when nothing found is an answer; None leaves it to the rules."""
     ranker: Ranker | None = None
     """Re-ranks what the weighted sum found; None leaves it at that."""
+    learned: Mapping[str, Ranker] = field(default_factory=dict[str, Ranker])
+    """By task domain (blank for none), the ranker that the deployment learnt from its own outcomes; it goes before `ranker`."""
     head: RouteHead | None = None
     """Classifies queries by region; None leaves it to the rules."""
     cosine_floor: float = 0.0
     """Cosine of two unrelated texts in the embedding space; far from 0 for some models (0.7 for e5)."""
     adapter: QueryAdapter | None = None
     """Turns the query's vector towards what helped before; None searches by the embedding as it is."""
+    chat: bool = False
+    """Whether a chat model can be asked, for routing."""
     embeds: bool = True
     """False when no embedding model is to be asked; then words alone find."""
     forgotten: frozenset[str] = frozenset()
@@ -93,22 +100,32 @@ def recall_units(
             cues=read,
             route=route(read, words=query.text, vector=None, head=None, asked=query.regions),
         )
+    words = query.text or read.text
     vector, degraded = yield from _embedded(read.text, tools)
-    way = route(read, words=query.text or read.text, vector=vector, head=tools.head, asked=query.regions)
-    searched = tools.adapter.apply(vector) if tools.adapter is not None and vector is not None else vector
-    found, more = yield from _found(read, way, searched, scope=scope, config=config, as_of=as_of)
-    turns = channels.session_candidates(session, read, scope=scope, now=as_of or now, config=config)
-    ranked = score.score(
-        channels.without_repeats(found, turns), read, way, now=as_of or now, config=config, cosine_floor=tools.cosine_floor
-    )
-    if config.ranker and tools.ranker is not None and config.preset == "fused":
-        ranked = tools.ranker.rerank(ranked, read)
+    head, unrouted = yield from _router(words, tools, config=config)
+    way = route(read, words=words, vector=vector, head=head, asked=query.regions)
+    if tools.adapter is not None and vector is not None:
+        vector = tools.adapter.apply(vector)
+    moment = as_of or now
+    turns = channels.session_candidates(session, read, scope=scope, now=moment, config=config)
+
+    def rank(replies: Mapping[str, Sequence[Hit]]) -> list[Scored]:
+        found = channels.merge(replies, walks_by="dense" if vector is not None else "text")
+        units = channels.without_repeats(found, turns)
+        return score.score(units, read, way, now=moment, config=config, cosine_floor=tools.cosine_floor)
+
+    where = channels.readable(read, way, scope=scope, config=config, as_of=as_of)
+    ranked, more = yield from _ranked(read, vector, where=where, config=config, rank=rank)
+    ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
+    if config.ranker and ranker is not None and config.preset == "fused":
+        ranked = ranker.rerank(ranked, read)
+    ranked = walk.walked(ranked, read) if config.walk else ranked
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
     abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""
     chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items)
     below += [cut.dropped(k, Stage.ABSTAIN, abstained) for k in kept if abstained]
     recollection = Recollection(
-        query=query, at=now, as_of=as_of, cues=read, route=way, items=tuple(_item(k) for k in chosen), dropped=(*dropped, *below), abstained=abstained, degraded=(*degraded, *more)
+        query=query, at=now, as_of=as_of, cues=read, route=way, items=tuple(_item(k) for k in chosen), dropped=(*dropped, *below), abstained=abstained, degraded=(*degraded, *unrouted, *more)
     )  # fmt: skip
     return write_out(recollection, config=config, counter=tools.counter)
 
@@ -136,13 +153,42 @@ def _embedded(text: str, tools: RecallTools) -> Plan[tuple[Vector | None, tuple[
     return vectors[0], ()
 
 
-def _found(
-    read: Cues, way: Route, vector: Vector | None, *, scope: Scope, config: RecallConfig, as_of: datetime | None
-) -> Plan[tuple[list[channels.Candidate], tuple[str, ...]]]:
-    probes = channels.build_probes(read, way, vector, scope=scope, config=config, as_of=as_of)
+def _router(words: str, tools: RecallTools, *, config: RecallConfig) -> Plan[tuple[RouteHead | None, tuple[str, ...]]]:
+    """Who routes; a chat model that fails leaves it to the head."""
+    if config.router == "model" and tools.chat:
+        try:
+            return read_scores((yield from ask(routing_request(words)))), ()
+        except ModelError as error:
+            return tools.head, (f"the routing model failed, routed without it: {error}",)
+    return None if config.router == "rules" else tools.head, ()
+
+
+def _ranked(
+    read: Cues,
+    vector: Vector | None,
+    *,
+    where: Where,
+    config: RecallConfig,
+    rank: Callable[[Mapping[str, Sequence[Hit]]], list[Scored]],
+) -> Plan[tuple[list[Scored], tuple[str, ...]]]:
+    """Search, and once more where the first hits lead on; what was found, best first, with what could not be asked."""
+    probes = channels.build_probes(read, vector, where=where, config=config)
+    replies, degraded = yield from _searched(probes, cold=read.distant)
+    ranked = rank(replies)
+    if not config.walk or _is_all(probes, replies):
+        return ranked, degraded
+    further = walk.second_probes(ranked, read, vector, where=where, config=config)
+    if not further:
+        return ranked, degraded
+    later, more = yield from _searched(further, cold=read.distant)
+    return rank({**replies, **later}), (*degraded, *more)
+
+
+def _searched(probes: Mapping[str, Probe], *, cold: bool) -> Plan[tuple[dict[str, list[Hit]], tuple[str, ...]]]:
+    """The hits of each probe, with what could not be asked; one round trip where all goes well."""
     if not probes:
-        return [], ()
-    requests = [channels.search(probes)] + ([channels.search(probes, cold=True)] if read.distant else [])
+        return {}, ()
+    requests = [channels.search(probes)] + ([channels.search(probes, cold=True)] if cold else [])
     replies = yield from together(*requests)
     hits: dict[str, list[Hit]] = {name: [] for name in probes}
     degraded: list[str] = []
@@ -154,7 +200,12 @@ def _found(
             partial = dict(zip(probes, reply, strict=True))
         for name, found in partial.items():
             hits[name] += found
-    return channels.merge(hits, walks_by="dense" if vector is not None else "text"), tuple(degraded)
+    return hits, tuple(degraded)
+
+
+def _is_all(probes: Mapping[str, Probe], replies: Mapping[str, Sequence[Hit]]) -> bool:
+    """Whether the first search has seen every unit that may be read: bare likeness found fewer than it may."""
+    return "dense" in probes and 0 < len(replies["dense"]) < probes["dense"].limit
 
 
 def _one_by_one(

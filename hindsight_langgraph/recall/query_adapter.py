@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_langgraph.errors import ConfigError
+from hindsight_langgraph.recall.versions import Versions
 from hindsight_langgraph.records import EmbeddingSpace
 
 _FORM: Final = 1
-_CURRENT: Final = "current"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -65,49 +65,33 @@ class AdapterShelf:
     """The adapters of one deployment."""
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.stored = Versions(directory=directory, stem="adapter", suffix=".npz")
 
     @property
     def versions(self) -> list[int]:
         """Every version there is, oldest first."""
-        return sorted(int(path.stem.removeprefix("adapter-")) for path in self._directory.glob("adapter-*.npz"))
+        return self.stored.numbers
 
     @property
     def current(self) -> int | None:
         """The version in use; None for the embedding as it is."""
-        try:
-            return int((self._directory / _CURRENT).read_text())
-        except (OSError, ValueError):
-            return None
+        return self.stored.current
 
     def load(self, space: EmbeddingSpace) -> QueryAdapter | None:
         """The adapter in use, when it belongs to this embedding space."""
         if self.current is None:
             return None
-        adapter = QueryAdapter.read(self._path(self.current))
+        adapter = QueryAdapter.read(self.stored.path(self.current))
         return adapter if adapter.space == space else None
 
-    def add(self, adapter: QueryAdapter) -> int:
-        """Store an adapter as the next version and use it."""
-        self._directory.mkdir(parents=True, exist_ok=True)
-        version = (self.versions or [0])[-1] + 1
-        adapter.save(self._path(version))
-        self._use(version)
-        return version
+    def add(self, adapter: QueryAdapter, *, version: int | None = None) -> int:
+        """Store an adapter and use it, as the next version unless another number is given. Returns its version."""
+        number = version or self.stored.next()
+        self.stored.directory.mkdir(parents=True, exist_ok=True)
+        adapter.save(self.stored.path(number))
+        self.stored.use(number)
+        return number
 
     def back(self) -> int | None:
         """Use the version before the one in use, or none. Returns which is in use now."""
-        current = self.current
-        earlier = [version for version in self.versions if current is not None and version < current]
-        self._use(earlier[-1] if earlier else None)
-        return self.current
-
-    def _use(self, version: int | None) -> None:
-        if not self._directory.exists():
-            return
-        partial = self._directory / f"{_CURRENT}.partial"
-        partial.write_text("" if version is None else str(version))
-        partial.replace(self._directory / _CURRENT)
-
-    def _path(self, version: int) -> Path:
-        return self._directory / f"adapter-{version}.npz"
+        return self.stored.back()

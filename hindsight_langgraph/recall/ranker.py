@@ -101,9 +101,7 @@ class Ranker:
         if len(head) < 2:
             return list(scored)
         learned = _spread(self.trees.predict(rows(head, cues)))
-        linear = np.array([s.score for s in head], dtype=np.float32)
-        low, high = float(linear.min()), float(linear.max())
-        mixed = low + (high - low) * (SHARE * learned + (1 - SHARE) * _spread(linear))
+        mixed = mix(np.array([s.score for s in head], dtype=np.float32), learned)
         new = [
             replace(s, score=float(score), terms=s.terms | {"linear": s.score, "ranker": float(value)})
             for s, score, value in zip(head, mixed, learned, strict=True)
@@ -116,6 +114,13 @@ class Ranker:
         for candidate, row in zip(scored[:POOL], rows(scored[:POOL], cues), strict=True):
             told[candidate.unit.id] = dict(list(self.trees.contributions(row).items())[:most])
         return told
+
+
+def mix(linear: NDArray[np.float32], learned: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The final scores, in the range of the weighted sum: `SHARE` of them is what the ensemble says, wherever its own scale lies."""
+    low, high = linear.min(), linear.max()
+    mixed: NDArray[np.float32] = low + (high - low) * (SHARE * _spread(learned) + (1 - SHARE) * _spread(linear))
+    return mixed
 
 
 def read_ranker(path: Path) -> Ranker:

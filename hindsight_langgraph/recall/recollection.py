@@ -8,7 +8,7 @@ from enum import StrEnum
 import orjson
 from pydantic import AwareDatetime, Field
 
-from hindsight_langgraph.records import MemoryUnit, Record, Region, Scope, TimeAnchor
+from hindsight_langgraph.records import MemoryUnit, Record, Region, Scope, TimeAnchor, TracedRun
 
 PART_CHARS = 600
 """The most of a goal, sub-step or tool result that a composite query carries."""
@@ -76,6 +76,10 @@ class Cues(Record):
     topics: tuple[str, ...] = ()
     """Index terms of the query, each once."""
     question: Question = Question.STATE
+    event: tuple[str, ...] = ()
+    """Index terms of the event that a question about an end, a first, a last or what came next goes from."""
+    through: bool = False
+    """True when it asks for a thing through another one: the sister of my flatmate."""
     history: bool = False
     """True when it asks for what used to be: superseded units may answer."""
     past: bool = False
@@ -145,14 +149,6 @@ class Block(Record):
     """Ids of the units that it holds, in order."""
     shortened: tuple[str, ...] = ()
     """Ids of those that had to be cut to fit."""
-
-
-class TracedRun(Record):
-    """Names the run that a tracer shows a recall as."""
-
-    id: str
-    trace_id: str
-    project: str
 
 
 class Recollection(Record):

@@ -18,7 +18,7 @@ PRIORITY: Final = (Region.PROCEDURAL, Region.EPISODIC, Region.SEMANTIC)
 
 
 class RouteHead(Protocol):
-    """A classifier of queries by region; an LLM or a trained model is plugged in here."""
+    """A classifier of queries by region; any router of one's own is plugged in here (`HindsightMemory.open(router=…)`)."""
 
     @property
     def name(self) -> str:

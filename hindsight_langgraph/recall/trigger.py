@@ -16,21 +16,21 @@ def recall_trigger(query: Query, *, before: Query | None, failed: bool = False) 
 
     Args:
         query: the present step.
-        before: the step of the last recall; None when there was none.
+        before: the step of the last recall; None when there was none, or what it gave is not at hand any more.
         failed: whether the last tool call went wrong.
     """
     if not query.composite:
         return ""
     if before is None or _differs(query.goal, before.goal):
         return "a new task"
-    if failed:
+    if query.text.strip() and query.text != before.text:
+        return "a new message of the user"
+    if failed and query.last_result != before.last_result:
         return "an error"
     if _differs(query.sub_step, before.sub_step):
         return "a new sub-goal"
-    if query.text != before.text and _asks_memory(query.text):
+    if query.sub_step != before.sub_step and _asks_memory(query.sub_step):
         return "a question about the past or about how it is done"
-    if _differs(query.text, before.text):
-        return "another question"
     return ""
 
 

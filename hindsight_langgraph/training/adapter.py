@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from hindsight_langgraph.annotation.examples import Example
 from hindsight_langgraph.errors import CallError
-from hindsight_langgraph.recall.query_adapter import AdapterShelf, QueryAdapter
-from hindsight_langgraph.records import EmbeddingSpace, Record
+from hindsight_langgraph.recall.query_adapter import QueryAdapter
+from hindsight_langgraph.records import EmbeddingSpace
 
 Matrix = NDArray[np.float32]
 Embed = Callable[[Sequence[str], str], Matrix]
@@ -62,29 +62,6 @@ class Fit:
     def helps(self) -> bool:
         """Whether it is worth using."""
         return self.after >= self.before + LEAST_GAIN
-
-
-class Trained(Record):
-    """What a training did."""
-
-    examples: int
-    before: float
-    """Mean reciprocal rank of what helped, on tasks held out, without the adapter."""
-    after: float
-    version: int | None
-    """The version in use from now on; None when it was refused because it does not help."""
-
-
-def learn(examples: Sequence[Example], *, embed: Embed, space: EmbeddingSpace, shelf: AdapterShelf) -> Trained:
-    """Fit an adapter and put it to use, if it helps.
-
-    Raises:
-        CallError: fewer than `LEAST_EXAMPLES` examples, or all of one task.
-    """
-    enough(len(examples))
-    fit = fit_adapter(contrasts_of(examples, embed), space=space)
-    version = shelf.add(fit.adapter) if fit.helps else None
-    return Trained(examples=fit.examples, before=fit.before, after=fit.after, version=version)
 
 
 def enough(count: int) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hindsight_langgraph.annotation.examples import Example as Judged
 from hindsight_langgraph.errors import CallError, MissingExtra
 from hindsight_langgraph.recall.route_head import LinearRouteHead, features
 from hindsight_langgraph.records import Region
@@ -56,6 +57,11 @@ def read_examples(path: Path) -> list[Example]:
             except (ValueError, KeyError, TypeError) as error:
                 raise CallError(f"{path}, line {number}: expected a query and a region, {error}") from error
     return found
+
+
+def judged_examples(judged: Sequence[Judged]) -> list[Example]:
+    """What judged tasks teach: each question once for each region that something helpful was recalled from, or was missed in."""
+    return list(dict.fromkeys(Example(query=each.query, region=each.region) for each in judged if each.query.strip()))
 
 
 def train_router(examples: Sequence[Example], *, embed: Embed, model: str) -> LinearRouteHead:

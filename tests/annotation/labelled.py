@@ -90,4 +90,69 @@ TASKS: dict[str, Labelled] = {
         ),
         "C+ C+ D+ D+ C+", "C+",
     ),
+    "a fault found by looking": (
+        case(
+            "Find out why the newsletter form sends nothing, and mend it.", call("logs.tail", "SMTP 535: credentials expired", service="newsletter"),
+            plan("The mail account's password has run out; make a new one and store it."), call("vault.rotate", "rotated", secret="smtp-newsletter"),
+            call("service.restart", "restarted", name="newsletter"), says("The form sends again: the mail password had expired."),
+            memories=("The newsletter service reads smtp-newsletter from the vault.", "The newsletter goes out on the first of the month."),
+            feedback="Brilliant, thank you.",
+        ),
+        "D+ D+ D+ D+ C+", "D+ N0",
+    ),
+    "the wrong unit": (
+        case(
+            "给新宿舍订二十条窗帘。", plan("按门店的尺寸，长两米四。"), call("shop.order", "下单成功", item="窗帘", count=20, length="2.4m"), says("二十条窗帘已下单。"),
+            memories=("门店的窗帘长 2.4m。", "user_s 的女儿学钢琴。"), success=False, feedback="宿舍的窗户矮，只要 1.8 米的，2.4m 全拖地上了。", error="尺寸不对",
+        ),
+        "D- D- C0", "D- N0",
+    ),
+    "picked from what was offered": (
+        case(
+            "Reserve a table for my parents on Sunday.", call("tables.search", "Osteria Vento 12:30, Zum Anker 13:00", day="Sunday", people=2),
+            says("Osteria Vento has 12:30, Zum Anker has 13:00. Which do they like better?"), user("Zum Anker, please."),
+            call("tables.reserve", "reserved", place="Zum Anker", day="Sunday", at="13:00"), says("Zum Anker, Sunday at one."),
+            memories=("user_t's parents like to sit outside.", "Zum Anker is closed on Mondays."), feedback="Thanks!",
+        ),
+        "C+ C+ C+ D+ C+", "N0 N0",
+    ),
+    "a limit of the service": (
+        case(
+            "把三百张照片的水印去掉。", fails("img.clean", "单次最多 50 张", count=300), plan("分六批，每批 50 张。"), call("img.clean", "50 张完成，其余五批也已完成", count=50, batches=6),
+            call("img.count", "共 300 张", folder="无水印"), says("三百张都处理好了。"), memories=("照片放在“活动”相册。",), feedback="太好了",
+        ),
+        "C- D+ D+ C+ C+", "N0",
+    ),
+    "forbidden by the user": (
+        case(
+            "Write a post about our spring sale.", says('Post: "Everything must go! Up to 70% off!!!"'),
+            user("Don't shout at people, we never use exclamation marks."), says('Post: "Our spring sale has begun. Many things cost less until Sunday."'),
+            memories=("The spring sale ends on Sunday.", "user_v's shop sells ceramics."), feedback="Good.",
+        ),
+        "C- D+ D+", "C+ N0",
+    ),
+    "another way tried first": (
+        case(
+            "把报表定时发到邮箱，每天早上八点。", fails("cron.add", "权限不足：不能写系统任务", at="08:00", cmd="send_report"), call("perm.check", "用户级任务可用", user="svc"),
+            call("cron.add_user", "已添加", at="08:00", cmd="send_report", user="svc"), call("cron.list", "08:00 send_report", user="svc"), says("每天八点会自动发报表。"),
+            memories=("报表用 send_report 生成并发送。", "user_w 爱喝乌龙茶。"), feedback="可以了，谢谢。",
+        ),
+        "C- D+ D+ C+ C+", "D+ N0",
+    ),
+    "nobody was told": (
+        case(
+            "Move Friday's standup to 10:30.", call("calendar.get", "Standup, Friday 9:30, 6 people", title="Standup"),
+            call("calendar.update", "updated", title="Standup", day="Friday", at="10:30", notify=False), says("The standup is at 10:30 on Friday."),
+            memories=("Whenever a meeting is moved, the team must be notified in the #team channel.", "The standup lasts 15 minutes."),
+            success=False, feedback="Half of the team came at 9:30. You know that the team must be notified!", error="Nobody was notified",
+        ),
+        "C+ D- C0", "C0 N0",
+    ),
+    "a lookup": (
+        case(
+            "快递 YT8890 到哪儿了？", call("express.track", "已到杭州转运中心", no="YT8890"), says("已经到杭州转运中心了。"),
+            memories=("user_x 的快递一般放菜鸟驿站。",),
+        ),
+        "D+ C+", "N0",
+    ),
 }  # fmt: skip

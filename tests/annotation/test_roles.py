@@ -24,8 +24,8 @@ def labels_of(name: str) -> dict[str, tuple[CausalRole, Effect]]:
 
 def test_on_tasks_that_the_rules_were_not_made_on_roles_and_effects_hold():
     pairs = [(labels_of(name)[ref], judgement) for name in TASKS for ref, judgement in judged(TASKS[name][0]).items()]
-    assert macro_f1([(role, judgement.role) for (role, _), judgement in pairs]) >= 0.85
-    assert sum(effect is judgement.effect for (_, effect), judgement in pairs) / len(pairs) >= 0.9
+    assert macro_f1([(role, judgement.role) for (role, _), judgement in pairs]) >= 0.9
+    assert sum(effect is judgement.effect for (_, effect), judgement in pairs) / len(pairs) >= 0.93
 
 
 @pytest.mark.parametrize("name", ["a failure put right", "a test mended", "given up", "a memory out of date"])

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from hindsight_langgraph.cli import app
 from hindsight_langgraph.errors import HindsightError, StoreUnavailable
+from hindsight_langgraph.feedback import OWN_KEYS
 from hindsight_langgraph.flows.reviewing import Fate, Review
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.recall.recollection import Recollection
@@ -65,6 +66,22 @@ def test_a_thumbs_down_lowers_what_was_recalled_and_is_the_tasks_outcome(memory:
     outcome = memory.trajectory(scope=ALICE).outcome
     assert outcome is not None
     assert (outcome.success, outcome.feedback) == (False, "outdated")
+
+
+def test_the_units_history_shows_the_review_and_it_can_be_taken_back(memory: HindsightMemory, langsmith: LangSmith):
+    found = answered(memory, langsmith)
+    before = unit_of(memory)
+    review = langsmith.review(found.run.id, score=0, comment="outdated")  # type: ignore[union-attr] # it was traced
+    reviewed(memory)
+    (event,) = memory.history(before.id, scope="alice")
+    assert (event.case, event.reason) == (f"review:{review}", "the answer was reviewed as bad: outdated")
+    assert event.confidence_by == pytest.approx(-0.2)
+    assert memory.undo(before.id, event.id, scope="alice")
+    after = unit_of(memory)
+    assert after.confidence == pytest.approx(before.confidence)
+    assert after.importance == pytest.approx(before.importance)
+    assert reviewed(memory) == [Fate.KNOWN]
+    assert unit_of(memory) == after
 
 
 def test_a_thumbs_up_raises_it(memory: HindsightMemory, langsmith: LangSmith):
@@ -167,6 +184,7 @@ def test_a_review_cut_off_after_any_request_ends_as_one_that_was_not(
     assert after.confidence == pytest.approx(unit.confidence - 0.2)
     assert after.revision == unit.revision + 1
     assert sum(found.kind is Kind.CORRECTION for found in memory.units(scope="alice")) == 1
+    assert len(memory.history(unit.id, scope=ALICE)) == 1
 
 
 async def test_a_review_is_taken_in_on_a_running_loop_too(memory: HindsightMemory):
@@ -181,7 +199,8 @@ def test_feedback_that_says_nothing_or_is_our_own_is_left_alone(memory: Hindsigh
     before = unit_of(memory)
     run = found.run.id  # type: ignore[union-attr] # it was traced
     langsmith.review(run, score=None, comment="hm")
-    langsmith.review(run, key="hindsight_outcome", score=0)
+    for own in OWN_KEYS:
+        langsmith.review(run, key=own, score=0)
     assert reviewed(memory) == [Fate.NOTHING]
     assert unit_of(memory).confidence == before.confidence
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langsmith import run_trees
 
-from hindsight_langgraph.feedback import OUTCOME_KEY
+from hindsight_langgraph.errors import StoreUnavailable
+from hindsight_langgraph.feedback import JUDGEMENT_KEY, OUTCOME_KEY
 from hindsight_langgraph.memory import HindsightMemory
-from hindsight_langgraph.recall.recollection import Query
+from hindsight_langgraph.recall.recollection import Query, Recollection
 from hindsight_langgraph.records import Scope
 from tests.bridges.conftest import connect, sent
 from tests.langsmith_stand_in import LangSmith, serving
@@ -22,6 +24,7 @@ from tests.nodes.agents import build, run_of
 
 FACT = "I prefer window seats on trains."
 ASKED = "Which seats do I prefer on trains?"
+LOCKER = "My locker number is 42."
 SECRET = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
 
 
@@ -36,9 +39,7 @@ def documents(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_recall_is_a_retriever_run_whose_documents_say_why(memory: HindsightMemory, langsmith: LangSmith):
-    memory.remember(
-        [("user", FACT), ("user", "I prefer red seats on the bus, said Bo."), ("user", "My locker number is 42.")], scope="u1"
-    )
+    memory.remember([("user", FACT), ("user", "I prefer red seats on the bus, said Bo."), ("user", LOCKER)], scope="u1")
     found = memory.recall(Query(text=ASKED, goal="book a trip"), scope=Scope(user_id="u1", session_id="t9"))
     sent(langsmith)
     run = langsmith.run("hindsight.recall")
@@ -81,6 +82,38 @@ def test_every_stage_of_a_graphs_turn_is_a_run_under_its_node(memory: HindsightM
     assert stages["hindsight.write"]["outputs"]["statements"][0]["content"] == FACT
 
 
+@pytest.mark.parametrize("way", ["annotate", "remember", "note"])
+def test_the_run_of_a_write_lasts_as_long_as_the_write(
+    memory: HindsightMemory, langsmith: LangSmith, monkeypatch: pytest.MonkeyPatch, way: str
+):
+    began: list[datetime] = []
+    answer = memory._runtime.answer
+
+    def noticed(op: Any) -> Any:
+        if type(op).__name__ == "PutUnits":
+            began.append(datetime.now(UTC))
+        return answer(op)
+
+    monkeypatch.setattr(memory._runtime, "answer", noticed)
+    scope = Scope(user_id="u1")
+    memory.note(FACT, scope=scope) if way == "note" else getattr(memory, way)([("user", FACT)], scope=scope)
+    memory.settle()
+    sent(langsmith)
+    run = langsmith.run("hindsight.write")
+    start, end = (datetime.fromisoformat(run[name]).replace(tzinfo=UTC) for name in ("start_time", "end_time"))
+    assert began
+    assert start < began[0] < end
+    assert run["inputs"]["messages"] == [{"role": "user", "content": FACT}]
+
+
+def test_a_write_that_could_not_be_done_says_so_in_its_run(memory: HindsightMemory, langsmith: LangSmith):
+    memory._runtime.outages["long-term store"].failed(StoreUnavailable("no engine today"))
+    memory.annotate([("user", FACT)], scope="u1")
+    memory.settle()
+    sent(langsmith)
+    assert langsmith.run("hindsight.write")["outputs"]["status"] == "failed"
+
+
 def test_the_same_under_ainvoke(memory: HindsightMemory, langsmith: LangSmith):
     asyncio.run(build(memory).ainvoke({"messages": [HumanMessage(FACT)]}, run_of("u1")))
     memory.settle()
@@ -120,6 +153,14 @@ def test_an_error_of_a_stage_is_shown_and_raised(memory: HindsightMemory, langsm
 def test_with_tracing_off_not_one_request_is_made(memory: HindsightMemory, monkeypatch: pytest.MonkeyPatch):
     with serving() as stand_in:
         connect(monkeypatch, stand_in.url, tracing="false")
+        talk(
+            memory,
+            Scope(user_id="u1"),
+            (FACT, "Noted."),
+            (ASKED, "Window seats on trains."),
+            ("Thanks, that was right!", "Gladly."),
+        )
+        assert memory.annotations(scope="u1")  # an outcome was read, judged, and told to nobody
         build(memory).invoke({"messages": [HumanMessage(FACT)]}, run_of("u1"))
         scope = Scope(user_id="u1", session_id="t1")
         found = memory.recall(ASKED, scope=scope)
@@ -153,6 +194,49 @@ def test_an_outcome_is_feedback_on_the_runs_that_it_judges_and_on_no_earlier_one
     given = {one["run_id"]: (one["key"], one["score"], one.get("comment")) for one in langsmith.feedback}
     assert given == {first.run.id: (OUTCOME_KEY, 1, None), second.run.id: (OUTCOME_KEY, 0, "wrong hall")}
     assert {one["session_id"] for one in langsmith.feedback} == {langsmith.project("memory-tests")}
+
+
+def talk(memory: HindsightMemory, scope: Scope, *exchanges: tuple[str, str]) -> list[Recollection]:
+    """Exchanges of one thread: recall, answer, annotate, each settled before the next."""
+    said: list[dict[str, str]] = []
+    found = []
+    for number, (user, agent) in enumerate(exchanges):
+        found.append(memory.recall(user, scope=scope))
+        said = [
+            {"role": "user", "content": user, "id": f"u{number}"},
+            {"role": "assistant", "content": agent, "id": f"a{number}"},
+        ]
+        memory.annotate(said, scope=scope, recollection=found[-1])
+        memory.settle()
+    return found
+
+
+def test_an_outcome_read_from_the_conversation_is_feedback_on_the_runs_that_recalled_for_it(
+    memory: HindsightMemory, langsmith: LangSmith
+):
+    memory.remember([("user", FACT)], scope="u1")
+    scope = Scope(user_id="u1", session_id="t1")
+    first, last = talk(memory, scope, (ASKED, "You prefer window seats on trains."), ("Thanks, that was right!", "Gladly."))
+    assert memory._parts.feedback.settle(30)
+    sent(langsmith)
+    assert first.run
+    assert last.run
+    outcomes = [one for one in langsmith.feedback if one["key"] == OUTCOME_KEY]
+    assert [(one["run_id"], one["score"], one["comment"]) for one in outcomes] == [(first.run.id, 1, "Thanks, that was right!")]
+
+
+def test_a_judgement_is_feedback_on_the_run_that_recalled_what_it_judges(memory: HindsightMemory, langsmith: LangSmith):
+    memory.remember([("user", LOCKER)], scope="u1")
+    scope = Scope(user_id="u1", session_id="t1")
+    (found,) = talk(memory, scope, ("What is my locker number?", "It is 42."))
+    finish(memory, langsmith, scope, success=True)
+    assert found.run
+    (judged,) = [one for one in langsmith.feedback if one["key"] == JUDGEMENT_KEY]
+    (report,) = memory.annotations(scope=scope)
+    (judgement,) = [one for one in report.judgements if one.ref.startswith("memory:")]
+    assert (judged["run_id"], judged["score"]) == (found.run.id, 1.0)
+    assert judged["comment"] == f"{LOCKER}: {judgement.role}, {judgement.effect} ({judgement.reason})"
+    assert {one["run_id"] for one in langsmith.feedback} == {found.run.id}
 
 
 def test_an_unknown_outcome_is_no_feedback(memory: HindsightMemory, langsmith: LangSmith):

@@ -244,6 +244,7 @@ items = st.text(max_size=5) | st.dictionaries(st.text(max_size=5), plain, max_si
 
 texts = st.text(max_size=8)
 ids = st.none() | texts
+fields = st.sampled_from(["content", "id", "name", "tool_call_id", "custom"])
 metadata = st.dictionaries(st.text(max_size=3), st.booleans() | st.integers(0, 2) | st.sampled_from([0.0, 1.0]), max_size=2)
 said = st.one_of(
     st.builds(HumanMessage, texts, id=ids, name=ids),
@@ -308,7 +309,7 @@ def exactly(messages: list[Any]) -> list[Any]:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     turns=st.lists(
-        st.tuples(st.lists(said, max_size=6), st.lists(st.tuples(st.integers(0, 99), texts, metadata), max_size=2)),
+        st.tuples(st.lists(said, max_size=6), st.lists(st.tuples(st.integers(0, 99), fields, texts, metadata), max_size=2)),
         min_size=1,
         max_size=8,
     )
@@ -321,10 +322,10 @@ def test_any_history_of_messages_that_are_changed_in_place_reads_as_the_store_ha
         at = put(saver, {"messages": current})
         for version, (new, changes) in enumerate(turns, 2):
             current = read(saver).checkpoint["channel_values"]["messages"]
-            for place, text, more in changes:
+            for place, field, text, more in changes:
                 changed = current[place % len(current)]
                 if isinstance(changed, BaseMessage):
-                    changed.name = text
+                    setattr(changed, field, text)
                     changed.response_metadata.update(more)
             current = [*current, *new]
             at = put(saver, {"messages": current}, at=at, version=version)

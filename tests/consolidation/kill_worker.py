@@ -1,11 +1,12 @@
 """Consolidates in processes that die by SIGKILL after a given write, and prints what the store holds after the rerun.
 
-Usage: `python -m tests.consolidation.kill_worker DIRECTORY [REDIS_URL]`. Each line of output is one JSON object: after which write the
-process died (0: it did not), and the memory after the rerun. Processes are forked before any store is opened.
+Usage: `python -m tests.consolidation.kill_worker DIRECTORY [--redis URL] [--qdrant URL]`. Each line of output is one JSON object: after
+which write the process died (0: it did not), and the memory after the rerun. Processes are forked before any store is opened.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import traceback
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -28,33 +30,49 @@ from tests.consolidation.scene import busy_life, content_of, later, store
 from tests.memory.opening import open_memory
 
 
-def main(directory: Path, redis_url: str | None) -> None:
+def main(directory: Path, servers: _Servers) -> None:
     """Kill after every write of a run, one process each, until a run ends before its time comes."""
-    server = _Server(redis_url)
-    _in_child(lambda: _prepare(directory / "start", server.options("start")))
+    servers.warm()
     point = 0
     while True:
         place = directory / str(point)
-        _copy(directory / "start", place, server)
-        code = _in_child(partial(_consolidate, place, server.options(place.name), die_after=point))
+        options = servers.options(place.name)
+        servers.begin(directory, place, options)
+        code = _in_child(partial(_consolidate, place, options, die_after=point))
         if code == 0 and point:
             return
-        _in_child(partial(_finish, place, server.options(place.name), point))
+        _in_child(partial(_finish, place, options, point))
         point += 1
 
 
-class _Server:
-    """Redis for working memory and checkpoints, a prefix for each run; none keeps both in SQLite."""
+class _Servers:
+    """The servers that a run uses under a prefix of its own: Redis for working memory and checkpoints, Qdrant for the units.
 
-    def __init__(self, url: str | None) -> None:
-        self.url = url
+    Without them both are embedded in a directory.
+    """
+
+    def __init__(self, *, redis: str | None, qdrant: str | None) -> None:
+        self.redis = redis
+        self.qdrant = qdrant
 
     def options(self, name: str) -> dict[str, Any]:
-        return {} if self.url is None else {"redis_url": self.url, "prefix": f"kill-{name}"}
+        urls = {"redis_url": self.redis, "qdrant_url": self.qdrant}
+        return {key: url for key, url in urls.items() if url is not None} | {"prefix": f"kill-{name}"}
 
+    def warm(self) -> None:
+        """Import the client once, for all the processes to come: it takes seconds."""
+        if self.qdrant is not None:
+            import_module("qdrant_client")
 
-def _copy(source: Path, target: Path, server: _Server) -> None:
-    os.spawnlp(os.P_WAIT, "cp", "cp", "-r", "--sparse=always", str(source), str(target))
+    def begin(self, directory: Path, place: Path, options: dict[str, Any]) -> None:
+        """The same memory for each run: copied where it is embedded, else stored anew."""
+        start = directory / "start"
+        if self.qdrant is not None:
+            _in_child(partial(_prepare, place, options))
+            return
+        if not start.exists():
+            _in_child(partial(_prepare, start, options))
+        os.spawnlp(os.P_WAIT, "cp", "cp", "-r", "--sparse=always", str(start), str(place))
 
 
 def _open(place: Path, options: dict[str, Any], *, minutes: float) -> HindsightMemory:
@@ -124,4 +142,9 @@ def _in_child(work: Callable[[], None]) -> int:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--redis")
+    parser.add_argument("--qdrant")
+    given = parser.parse_args()
+    main(given.directory, _Servers(redis=given.redis, qdrant=given.qdrant))

@@ -6,7 +6,7 @@ import pytest
 
 from hindsight_langgraph.consolidation.contradictions import find_contradictions
 from hindsight_langgraph.consolidation.reversals import find_reversals
-from hindsight_langgraph.consolidation.values import Likeness, compare_values
+from hindsight_langgraph.encoding.values import Likeness, compare_values
 from hindsight_langgraph.records import Kind, MemoryUnit
 from tests.consolidation.scene import later, unit
 

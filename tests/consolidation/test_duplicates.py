@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from hindsight_langgraph.config import ConsolidationConfig
 from hindsight_langgraph.consolidation.duplicates import find_duplicates
-from hindsight_langgraph.consolidation.repeats import repeats
 from hindsight_langgraph.consolidation.revising import absorb
+from hindsight_langgraph.encoding.repeats import repeats
 from hindsight_langgraph.models.embedders import HashEmbedder
 from hindsight_langgraph.records import IndexedUnit, Kind, MemoryUnit, SparseVector
 from tests.consolidation.scene import later, unit

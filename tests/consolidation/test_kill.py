@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.qdrant_stand_in import standing_in
 from tests.servers import Server
 
 ROOT = Path(__file__).parents[2]
@@ -18,13 +19,21 @@ FEWEST_POINTS = 25
 """A full run has at least so many steps and writes to die after."""
 
 
-@pytest.fixture(params=["sqlite", "redis"])
+@pytest.fixture(params=["embedded", "redis", "qdrant"])
 def memories(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, Any]]:
     """What the memory holds after a run that nobody killed, then after runs that were killed after each write in turn."""
-    server: Server | None = request.getfixturevalue("redis8") if request.param == "redis" else None
+    if request.param == "qdrant":
+        with standing_in() as server:
+            return killed_runs(tmp_path, "--qdrant", server.url)
+    redis: Server | None = request.getfixturevalue("redis8") if request.param == "redis" else None
+    return killed_runs(tmp_path, *(["--redis", redis.url] if redis is not None else []))
+
+
+def killed_runs(directory: Path, *servers: str) -> list[dict[str, Any]]:
+    """The lines that the worker prints, in a process that dies with the test."""
     made = subprocess.run(
-        [sys.executable, "-m", "tests.consolidation.kill_worker", str(tmp_path), *([server.url] if server is not None else [])],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=900, check=False,
+        [sys.executable, "-m", "tests.consolidation.kill_worker", str(directory), *servers],
+        cwd=directory, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     return [json.loads(line) for line in made.stdout.splitlines()]

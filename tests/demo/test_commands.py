@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from hindsight_langgraph.cli import app
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.encoding.heads import load_heads
 from hindsight_langgraph.memory import HindsightMemory
+from hindsight_langgraph.records import Scope
 from tests.memory.opening import open_memory
 
 runner = CliRunner()
@@ -123,6 +125,24 @@ def test_a_refitted_router_is_used_from_then_on(tmp_path: Path, monkeypatch: pyt
     assert done.exit_code == 0, done.output
     with HindsightMemory.open(tmp_path / "m", embeddings="hash") as memory:
         assert memory.recall("how do I reset the router?", scope="u").route.by.startswith("head")
+
+
+def test_a_router_learns_from_what_helped_in_judged_tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HINDSIGHT_EMBEDDINGS", "hash")
+    scope, rule = Scope(user_id="u1", session_id="t1"), "The bookkeeper needs semicolons and decimal commas."
+    with open_memory(tmp_path) as memory:
+        memory.remember([("user", rule)], scope=scope)
+        found = memory.recall("Which separators does the bookkeeper need?", scope=scope)
+        messages = [("user", "Which separators does the bookkeeper need?"), ("assistant", "Semicolons and decimal commas.")]
+        memory.annotate(messages, scope=scope, recollection=found)
+        memory.outcome(scope=scope, success=True)
+        memory.settle(scope=scope)
+        assert len(memory.training_set(scope=scope)) == 1
+    told = [
+        runner.invoke(app, ["train-router", "--path", str(tmp_path / "memory"), *more]).output for more in ([], ["--user", "u1"])
+    ]
+    alone, taught = (int(re.search(r"from (\d+) questions", output)[1]) for output in told)  # type: ignore[index]
+    assert taught == alone + 1
 
 
 def test_refitted_heads_are_used_from_then_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -15,7 +15,7 @@ SPACES = {"hash": HashEmbedder.space, "local": LocalEmbedder.space}
 
 def open_memory(path: Path, *, embeddings: Any = "hash", **options: Any) -> HindsightMemory:
     """A memory under `path`; settings of `HindsightConfig` and parameters of `open` by name."""
-    parameters = {name: options.pop(name) for name in ("chat_model", "clock", "token_counter") if name in options}
+    parameters = {name: options.pop(name) for name in ("chat_model", "clock", "token_counter", "router") if name in options}
     config = HindsightConfig(path=path / "memory", **options)
     if not isinstance(embeddings, str):
         prepare_edge(config.path / "units", embeddings.space)

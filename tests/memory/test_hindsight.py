@@ -19,6 +19,8 @@ from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.models.scripted import ScriptedChat
 from hindsight_langgraph.ops import Complete, FetchUnits, PeekDue
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Scope
+from hindsight_langgraph.training.router import Example as RouterExample
+from hindsight_langgraph.training.router import judged_examples
 from tests.clock import FakeClock
 from tests.memory.opening import open_memory
 from tests.nodes.agents import build, run_of
@@ -201,6 +203,8 @@ def test_what_helped_becomes_a_training_example(memory: HindsightMemory):
     memory.settle(scope=SCOPE)
     (example,) = memory.training_set(scope=SCOPE)
     assert (example.query, example.positive.endswith(STALE)) == (ASKED, True)
+    (region,) = {unit.region for unit in memory.units(scope=SCOPE) if unit.content == STALE}
+    assert judged_examples([example]) == [RouterExample(query=ASKED, region=region)]
 
 
 def test_an_outage_between_outcome_and_judgement_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

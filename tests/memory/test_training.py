@@ -145,8 +145,8 @@ def test_an_adapter_changes_what_is_found_and_no_stored_vector(memory: Hindsight
     memory.remember([("user", "I prefer green tea."), ("user", "I prefer trains to planes.")], scope="u1")
     before = list(memory.export_lines(scope="u1"))
     plain = memory.recall("What do I prefer to drink?", scope="u1")
-    memory._shelf.add(QueryAdapter(space=memory.space, matrix=-2 * np.eye(memory.space.dimension, dtype=np.float32)))
-    memory._use_adapter()
+    memory._shelves.adapters.add(QueryAdapter(space=memory.space, matrix=-2 * np.eye(memory.space.dimension, dtype=np.float32)))
+    memory._use_learned()
     turned = memory.recall("What do I prefer to drink?", scope="u1")
     scores = [cosines(found) for found in (plain, turned)]
     assert scores[0] != scores[1]

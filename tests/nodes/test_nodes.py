@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
@@ -20,6 +20,7 @@ from hindsight_langgraph.messages import RECOLLECTION_ID
 from hindsight_langgraph.nodes import AnnotateAfterStep, MemoryState, RecallBeforePlan, Recalled
 from hindsight_langgraph.nodes.annotate import latest_exchange
 from hindsight_langgraph.nodes.recall import query_of
+from hindsight_langgraph.recall.recollection import Query, Recollection
 from hindsight_langgraph.records import Role, Scope, Turn
 from tests.memory.opening import open_memory
 from tests.nodes.agents import answer_ok, build, run_of
@@ -202,18 +203,82 @@ def turn(role: Role, text: str, *, error: bool = False) -> Turn:
     return Turn(id=f"{role}-{text}", role=role, text=text, error=error)
 
 
-def test_recall_fires_on_a_message_of_the_user_or_a_failed_tool_only():
-    asked = turn(Role.USER, "where is it?")
-    assert query_of([]) is None
-    assert query_of([turn(Role.SYSTEM, "x")]) is None
-    assert query_of([asked, turn(Role.ASSISTANT, "a")]) is None
-    assert query_of([asked, turn(Role.TOOL, "fine")]) is None
-    query = query_of([asked])
-    assert query is not None
-    assert query.text == "where is it?"
-    failed = query_of([asked, turn(Role.TOOL, "boom", error=True)])
-    assert failed is not None
-    assert failed.last_result == "boom"
+class Looping(MemoryState):
+    """A conversation, and what the agent is at."""
+
+    goal: str
+    sub_step: str
+
+
+def looping(memory: HindsightMemory, steps: list[dict[str, Any]]) -> tuple[Any, list[Recollection]]:
+    """A graph whose agent goes round once for each step, recall first, and what it had at hand each time."""
+    seen: list[Recollection] = []
+
+    def agent(state: Looping) -> dict[str, Any]:
+        assert state["recollection"] is not None
+        seen.append(state["recollection"])
+        return steps[len(seen) - 1] if len(seen) <= len(steps) else {"messages": [AIMessage("done")]}
+
+    builder = StateGraph(Looping)
+    builder.add_node("recall", RecallBeforePlan(memory))
+    builder.add_node("agent", agent)
+    builder.add_edge(START, "recall")
+    builder.add_edge("recall", "agent")
+    builder.add_conditional_edges("agent", lambda _: "recall" if len(seen) <= len(steps) else END)
+    return builder.compile(), seen
+
+
+def tool_said(text: str, *, status: Literal["success", "error"] = "success") -> list[AnyMessage]:
+    number = f"{text}-{status}"
+    call = AIMessage("", tool_calls=[{"name": "deploy", "args": {}, "id": number}])
+    return [call, ToolMessage(text, tool_call_id=number, name="deploy", status=status)]
+
+
+@pytest.mark.parametrize(
+    ("step", "fires"),
+    [
+        ({"messages": [AIMessage("let me see")]}, False),
+        ({"messages": tool_said("deployed")}, False),
+        ({"messages": tool_said("disk full", status="error")}, True),
+        ({"messages": [HumanMessage("Stop. Which port is free?")]}, True),
+        ({"goal": "write the quarterly invoice"}, True),
+        ({"goal": "deploy Heron to the staging"}, False),
+        ({"sub_step": "migrate the tables"}, True),
+        ({"recollection": None}, True),
+    ],
+)
+def test_recall_fires_where_something_calls_for_it_and_not_on_every_loop(
+    memory: HindsightMemory, step: dict[str, Any], fires: bool
+):
+    graph, seen = looping(memory, [step, {"messages": [AIMessage("and on")]}])
+    begun = {"messages": [HumanMessage("Deploy Heron.")], "goal": "deploy Heron to staging", "sub_step": "build the image"}
+    graph.invoke(begun, run_of("u1"))
+    assert [seen[1] is not seen[0], seen[2] is not seen[1]] == [fires, False]
+
+
+def test_the_question_to_the_memory_is_the_task_and_not_the_bare_words(memory: HindsightMemory):
+    graph, seen = looping(memory, [{"messages": tool_said("disk full", status="error")}])
+    graph.invoke({"messages": [HumanMessage("Go on.")], "goal": "deploy Heron", "sub_step": "build the image"}, run_of("u1"))
+    assert seen[0].query == Query(text="Go on.", goal="deploy Heron", sub_step="build the image")
+    assert seen[1].query.last_result == "disk full"
+
+
+def test_a_secret_in_the_message_does_not_make_every_loop_recall(memory: HindsightMemory):
+    graph, seen = looping(memory, [{"messages": [AIMessage("let me see")]}])
+    graph.invoke(
+        {"messages": [HumanMessage("Use the key sk-proj-abcdefghijklmnopqrstuvwx1234567890ABCD to deploy.")]}, run_of("u1")
+    )
+    assert "sk-proj" not in seen[0].query.text
+    assert seen[1] is seen[0]
+
+
+def test_a_goal_of_the_graphs_own_kind_is_left_alone(memory: HindsightMemory):
+    assert query_of(memory, [turn(Role.USER, "hi")], state={"goal": {"id": 4}}) == Query(text="hi")
+
+
+def test_nobody_asking_calls_for_no_recall(memory: HindsightMemory):
+    assert query_of(memory, []) is None
+    assert query_of(memory, [turn(Role.SYSTEM, "x")]) is None
 
 
 def test_an_exchange_begins_where_the_user_last_began_to_speak():

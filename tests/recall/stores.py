@@ -10,10 +10,10 @@ from typing import Any
 
 from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
 from hindsight_langgraph.config import RecallConfig
-from hindsight_langgraph.errors import ModelUnavailable
+from hindsight_langgraph.errors import ModelUnavailable, StoreUnavailable
 from hindsight_langgraph.lexical import context_text, document_vector, index_text
 from hindsight_langgraph.models.embedders import HashEmbedder
-from hindsight_langgraph.ops import Collection, Embed, PutUnits
+from hindsight_langgraph.ops import Collection, Embed, PutUnits, SearchUnits
 from hindsight_langgraph.plan import drive
 from hindsight_langgraph.recall.pipeline import RecallTools, recall_units
 from hindsight_langgraph.recall.recollection import Query, Recollection
@@ -43,6 +43,8 @@ class Remembering:
     asked: list[Any] = field(default_factory=list)
     model_down: bool = False
     wrong_length: bool = False
+    fails_after: int | None = None
+    """Searches after this many fail."""
 
     @classmethod
     def at(cls, path: Path) -> Remembering:
@@ -58,6 +60,9 @@ class Remembering:
 
     def answer(self, op: Any) -> Any:
         self.asked.append(op)
+        searches = sum(isinstance(each, SearchUnits) for each in self.asked)
+        if isinstance(op, SearchUnits) and self.fails_after is not None and searches > self.fails_after:
+            raise StoreUnavailable("the store went down")
         if isinstance(op, Embed):
             if self.model_down:
                 raise ModelUnavailable("the model is down")

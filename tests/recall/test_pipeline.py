@@ -122,6 +122,15 @@ def test_another_domain_is_left_out_where_the_task_has_one(memory: Remembering) 
     assert [d.reason for d in found.dropped if d.unit.id == "c"] == ["of another domain: cooking"]
 
 
+def test_a_task_may_read_several_domains_and_no_other(memory: Remembering) -> None:
+    memory.put(
+        *(unit(name, f"The deadline in {name} is on Friday.", domain=name) for name in ("cooking", "code", "writing")),
+        unit("any", "The deadline for taxes is on Friday."),
+    )
+    scope = Scope(user_id="alice", domain="code", more_domains=("writing",))
+    assert {u.id for u in memory.recall("Which deadline is on Friday?", scope=scope).ranking} == {"code", "writing", "any"}
+
+
 def test_only_the_regions_asked_for_are_searched(memory: Remembering) -> None:
     memory.put(
         unit("s", "Heron has a runbook."),

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.errors import ConfigError, StoreCorrupt
+from hindsight_langgraph.ops import Where
 from hindsight_langgraph.recall import abstain, route_head
 from hindsight_langgraph.recall.abstain import AbstentionHead
-from hindsight_langgraph.recall.channels import Candidate, build_probes, merge, statuses
+from hindsight_langgraph.recall.channels import Candidate, build_probes, merge, readable, statuses
 from hindsight_langgraph.recall.cues import read_cues
 from hindsight_langgraph.recall.cut import cut_rank
 from hindsight_langgraph.recall.decay import NEUTRAL, decay, rate_of_half_life
@@ -198,12 +199,14 @@ def test_an_abstention_head_survives_being_saved(tmp_path: Path) -> None:
 
 def test_every_probe_is_bound_to_those_whom_the_caller_may_read() -> None:
     scope = Scope(user_id="alice", shared=("team",))
-    probes = build_probes(cues("What did Heron do on 2025-03-12?"), FLAT, (1.0,), scope=scope, config=RecallConfig(), as_of=None)
-    assert {probe.where.owners for probe in probes.values()} == {scope.readers}
+    read, config = cues("What did Heron do on 2025-03-12?"), RecallConfig()
+    where = readable(read, FLAT, scope=scope, config=config, as_of=None)
+    assert where.owners == scope.readers
+    assert {probe.where.owners for probe in build_probes(read, (1.0,), where=where, config=config).values()} == {scope.readers}
 
 
 def test_a_time_cue_opens_a_window() -> None:
-    probes = build_probes(cues("What happened on 2025-03-12?"), FLAT, (1.0,), scope=ALICE, config=RecallConfig(), as_of=None)
+    probes = build_probes(cues("What happened on 2025-03-12?"), (1.0,), where=Where(owners=ALICE.readers), config=RecallConfig())
     window = probes["said"].where
     assert window.said_from is not None
     assert window.said_before is not None

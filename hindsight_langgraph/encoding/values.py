@@ -115,11 +115,49 @@ _DAYS: Final = {
         "monday": "周一 星期一 礼拜一 mon mondays", "tuesday": "周二 星期二 礼拜二 tue tuesdays", "wednesday": "周三 星期三 礼拜三 wed wednesdays",
         "thursday": "周四 星期四 礼拜四 thu thursdays", "friday": "周五 星期五 礼拜五 fri fridays", "saturday": "周六 星期六 礼拜六 sat saturdays",
         "sunday": "周日 周天 星期日 星期天 礼拜天 sun sundays", "english": "英语 英文", "chinese": "中文 汉语 普通话 mandarin", "french": "法语 法文",
-        "german": "德语 德文", "japanese": "日语 日文", "spanish": "西班牙语", "russian": "俄语", "coffee": "咖啡", "tea": "茶", "yes": "是 对", "no": "否",
+        "german": "德语 德文", "japanese": "日语 日文", "spanish": "西班牙语", "russian": "俄语", "coffee": "咖啡", "tea": "茶",
     }.items()
     for day in names.split()
 }  # fmt: skip
 _DAY: Final = re.compile("|".join(rf"\b{day}\b" if day.isascii() else day for day in sorted(_DAYS, key=len, reverse=True)))
+_WHOLE: Final = {
+    zh: en
+    for en, names in {
+        "yes": "是 对 是的 对的", "no": "否 不是", "peanuts": "花生", "nuts": "坚果", "penicillin": "青霉素", "seafood": "海鲜", "shrimp": "虾", "fish": "鱼",
+        "eggs": "鸡蛋", "milk": "牛奶", "lactose": "乳糖", "soy": "大豆", "wheat": "小麦", "gluten": "麸质", "sesame": "芝麻", "mango": "芒果", "pollen": "花粉",
+        "dust mites": "尘螨", "latex": "乳胶", "beef": "牛肉", "pork": "猪肉", "lamb": "羊肉", "vegan": "纯素 纯素食", "vegetarian": "素 素食 素食者",
+        "cat": "猫", "dog": "狗", "red": "红色", "blue": "蓝色", "green": "绿色", "yellow": "黄色", "black": "黑色", "white": "白色", "wine": "红酒", "beer": "啤酒",
+    }.items()
+    for zh in names.split()
+}  # fmt: skip
+"""Everyday values, above all what one may be allergic to; only where they are the whole value."""
+_MONTHS: Final = {
+    name: number
+    for number, month in enumerate(
+        (
+            "january",
+            "february",
+            "march",
+            "april",
+            "may",
+            "june",
+            "july",
+            "august",
+            "september",
+            "october",
+            "november",
+            "december",
+        ),
+        start=1,
+    )
+    for name in (month, month[:3])
+} | {"sept": 9}
+_MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_DATE: Final = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})|(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?)\b"
+    r"(?:,? (?P<year>\d{4}))?"
+    r"|(?:(?P<year3>\d{4})\s?年\s?)?(?P<month3>\d{1,2})\s?月\s?(?P<day3>\d{1,2})\s?[日号]?|(?P<year4>\d{4})-(?P<month4>\d\d)-(?P<day4>\d\d)"
+)
 _NEGATION: Final = re.compile(
     r"\b(?:no longer|not|no|never|without|except|instead of|rather than|don't|doesn't|isn't|won't|can't|nor)\b\s*(?:(?:the|an?|any|more|want|wants|use|uses)\s+)*"
     r"(?P<en>[\w'-]+)|(?:不再|不要|不用|不喝|不吃|不是|不|没有|没|无|别|非)(?P<zh>[\u4e00-\u9fffA-Za-z]+)",
@@ -160,7 +198,9 @@ def read_value(value: str) -> Reading:
     """A value in parts."""
     text = unicodedata.normalize("NFKC", value).casefold().strip()
     text = _DAY.sub(lambda match: f" {_DAYS[match[0]]} ", text)
+    text = _WHOLE.get(text, text)
     text = _CHINESE.sub(lambda match: _chinese_number(match[0]), _ENGLISH.sub(_english_number, text))
+    text = _DATE.sub(_date, text)
     negated = frozenset(term for match in _NEGATION.finditer(text) for term in terms(match["en"] or match["zh"]))
     withdrawn = bool(_WITHDRAWN.search(text))
     listed = bool(_LISTED.search(text))
@@ -175,6 +215,15 @@ def read_value(value: str) -> Reading:
 def _fits(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether the negated words of two values do not speak against each other."""
     return one == other or bool(one and other and (one <= other or other <= one))
+
+
+def _date(match: re.Match[str]) -> str:
+    """A day in one form, whatever the language: " 5m3d ", with its year as a word of its own."""
+    name = match["month"] or match["month2"]
+    month = _MONTHS[name] if name else int(match["month3"] or match["month4"])
+    day = int(match["day"] or match["day2"] or match["day3"] or match["day4"])
+    year = match["year"] or match["year3"] or match["year4"]
+    return f" {month}m{day}d {f'y{year} ' if year else ''}"
 
 
 def _amount(match: re.Match[str]) -> tuple[Fraction, str]:
