@@ -182,13 +182,17 @@ def memdaily(data: Path, *, distractors: int = 50, every: int = 5, kin: bool = F
     chat = list(_chinese_chat(data.parent / "gold"))
     for path in sorted((data / "memdaily_zh").glob("*.json")):
         trajectories = json.loads(path.read_text())
-        pool = [(t["tid"], (m["message"], m["time"][:11], _chinese_time(m["time"]))) for t in trajectories for m in t["message_list"]]
+        pool = [
+            (t["tid"], (m["message"], m["time"][:11], _chinese_time(m["time"]))) for t in trajectories for m in t["message_list"]
+        ]
         for trajectory in trajectories:
             if trajectory["tid"] % every:
                 continue
             space, rng = f"{path.stem}-{trajectory['tid']}", random.Random(f"{path.stem}-{trajectory['tid']}")
             others = rng.sample([m for tid, m in pool if tid != trajectory["tid"]] if kin else chat, distractors)
-            told = [(f"m{m['mid']}", (m["message"], m["time"][:11], _chinese_time(m["time"]))) for m in trajectory["message_list"]]
+            told = [
+                (f"m{m['mid']}", (m["message"], m["time"][:11], _chinese_time(m["time"]))) for m in trajectory["message_list"]
+            ]
             told += [(f"d{i}", m) for i, m in enumerate(others)]
             rng.shuffle(told)
             lines = [Line(id=i, text=text, session=session, at=at) for i, (text, session, at) in told]

@@ -63,8 +63,8 @@ def finder(wanted: Iterable[str]) -> Callable[[str], set[str]]:
     stems = frozenset(wanted)
     plain = {stem for stem in stems if _PLAIN.fullmatch(stem)}
     others = stems - plain
-    # A stem is the head of its words, but for a final y that became i; what the pattern finds is stemmed to be sure.
-    heads = sorted({stem[:-1] if stem.endswith("i") and len(stem) > 1 else stem for stem in plain})
+    # A stem is the head of its words, but for a final e or y; what the pattern finds is stemmed to be sure.
+    heads = sorted({stem[:-1] if stem[-1] in "eiy" and len(stem) > 1 else stem for stem in plain})
     pattern = re.compile(rf"(?<![a-z0-9])(?:{'|'.join(heads)})[a-z0-9]*") if heads else None
 
     def find(text: str) -> set[str]:

@@ -38,7 +38,8 @@ def surround(candidates: Sequence[Candidate], scores: Sequence[float], cues: Cue
     held, before, rarity = _words_held(candidates, cues)
     whole = sum(rarity.values()) or 1.0
     told: Around = {
-        name: [0.0] * len(candidates) for name in ("neighbour", "nearby", "flow", "around", "conversation_best", "conversation_words")
+        name: [0.0] * len(candidates)
+        for name in ("neighbour", "nearby", "flow", "around", "conversation_best", "conversation_words")
     }
     close = [set(words) for words in held]
     for i, j, gap in _near(candidates):
@@ -59,19 +60,10 @@ def surround(candidates: Sequence[Candidate], scores: Sequence[float], cues: Cue
         for i in members:
             told["conversation_best"][i], told["conversation_words"][i] = best, sum(rarity[word] for word in words) / whole
     told["conversation_best"] = _spread(told["conversation_best"])
-    return told | {"conversation": conversation_fit(candidates, scores)}
+    return told | {"conversation": _conversation_fit(candidates, scores)}
 
 
-def neighbour_fit(candidates: Sequence[Candidate], scores: Sequence[float], *, within_s: float = ADJACENT_S) -> list[float]:
-    """For each candidate the best score among those said just before or after it in its session; 0 where there is none."""
-    best = [0.0] * len(candidates)
-    for i, j, gap in _near(candidates):
-        if gap <= within_s:
-            best[i], best[j] = max(best[i], scores[j]), max(best[j], scores[i])
-    return best
-
-
-def conversation_fit(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
+def _conversation_fit(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
     """For each candidate how well its whole conversation fits: the mean of its best three, set between the worst and the best."""
     fits = [0.0] * len(candidates)
     for members in _sessions(candidates).values():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -72,8 +73,8 @@ MIX: Final = MappingProxyType({"dense": 0.57, "text": 0.08, "context": 0.35})
 """What the channels come to, where a turn is judged by those around it."""
 TALK_CHARS, ALONE_CHARS = 150, 250
 """Mean length of turns up to which they are talk, and from which each speaks for itself."""
-TALK_REPLIES: Final = 0.3
-"""From this share of replies on, turns are a talk; without any they are one person's notes."""
+TALK_OTHERS: Final = 0.15
+"""From this share of turns by others than the chief speaker on, they are a talk; without any they are one person's notes."""
 OUTLIER_CHARS: Final = 600
 """A pasted file counts as this long at the most."""
 STRUCTURED: Final = MappingProxyType(
@@ -135,7 +136,7 @@ def score(
     """Every candidate by the configured preset, best first; ties by newest, then by id, so that the order is one."""
     terms = describe(candidates, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
     if config.preset == "fused":
-        values = _fused(candidates, terms, cues)
+        values = _fused(candidates, terms, cues, off=config.off)
     else:
         formula = PRESETS[config.preset]
         if config.preset == "weighted":
@@ -148,18 +149,20 @@ def score(
     return sorted(scored, key=lambda s: (-s.score, -s.unit.moment.timestamp(), s.unit.id))
 
 
-def _fused(candidates: Sequence[Candidate], terms: list[Terms], cues: Cues) -> list[float]:
-    turns: Mapping[str, float] = _turn_weights(candidates)
-    structured, mix = STRUCTURED, MIX
+def _fused(candidates: Sequence[Candidate], terms: list[Terms], cues: Cues, *, off: Sequence[str] = ()) -> list[float]:
+    turns, structured, mix = _turn_weights(candidates), dict(STRUCTURED), dict(MIX)
+    without = dict.fromkeys(off, 0.0)
     if not any("dense" in candidate.channels for candidate in candidates):
-        turns, structured, mix = {**turns, **WITHOUT_DENSE}, {**STRUCTURED, **WITHOUT_DENSE}, WITHOUT_DENSE
+        without |= WITHOUT_DENSE
+    for weights in (turns, structured, mix):
+        weights |= without
     if any(candidate.unit.raw for candidate in candidates):  # a unit that says what it means needs nothing around it
         base = [sum(mix[name] * told[name] for name in RANKED) for told in terms]
         for name, found in surround(candidates, base, cues).items():
             for told, value in zip(terms, found, strict=True):
                 told[name] = value
     return [
-        SCALE * sum(share * told[name] for name, share in (turns if candidate.unit.raw else structured).items())
+        SCALE * sum(share * told[name] for name, share in (turns if candidate.unit.raw else structured).items() if share)
         for candidate, told in zip(candidates, terms, strict=True)
     ]
 
@@ -167,8 +170,7 @@ def _fused(candidates: Sequence[Candidate], terms: list[Terms], cues: Cues) -> l
 def _turn_weights(candidates: Sequence[Candidate]) -> dict[str, float]:
     """The weights of whole turns, between those of talk and of turns that speak for themselves."""
     share = _alone([candidate.unit for candidate in candidates if candidate.unit.raw])
-    blend = {name: (1 - share) * TALK[name] + share * ALONE[name] for name in TALK}
-    return {name: weight for name, weight in blend.items() if weight or name in RANKED}
+    return {name: (1 - share) * TALK[name] + share * ALONE[name] for name in TALK}
 
 
 def _alone(turns: Sequence[MemoryUnit]) -> float:
@@ -176,11 +178,9 @@ def _alone(turns: Sequence[MemoryUnit]) -> float:
     if not turns:
         return 0.0
     mean = sum(min(len(turn.content), OUTLIER_CHARS) for turn in turns) / len(turns)
-    follow = [turn for turn in turns if turn.preceding]
-    replies = sum(not turn.preceding.startswith(f"{turn.speaker_name or turn.speaker}:") for turn in follow)
-    long = (mean - TALK_CHARS) / (ALONE_CHARS - TALK_CHARS)
-    notes = 1 - replies / len(follow) / TALK_REPLIES if follow else 0.0
-    return min(1.0, max(0.0, long, notes))
+    said = Counter(turn.speaker_name or turn.speaker for turn in turns)
+    others = 1 - max(said.values()) / len(turns)
+    return min(1.0, max(0.0, (mean - TALK_CHARS) / (ALONE_CHARS - TALK_CHARS), 1 - others / TALK_OTHERS))
 
 
 def _balanced(terms: Terms, unit: MemoryUnit, now: datetime) -> float:

@@ -153,11 +153,9 @@ def _fits(values: Sequence[float | None], *, floor: float) -> list[float]:
 
 
 def _places(fits: Sequence[float]) -> list[float]:
-    """The place of each fit among all, from 1 for the best to 0 for place `LAST_PLACE`, on a scale of logarithms."""
-    places = [0.0] * len(fits)
-    for place, i in enumerate(sorted(range(len(fits)), key=lambda i: -fits[i])):
-        places[i] = max(0.0, 1 - math.log1p(place) / math.log1p(LAST_PLACE))
-    return places
+    """The place of each fit, from 1 for the best to 0 for place `LAST_PLACE`, on a scale of logarithms; equal fits share theirs."""
+    better = {fit: place for place, fit in reversed(list(enumerate(sorted(fits, reverse=True))))}
+    return [max(0.0, 1 - math.log1p(better[fit]) / math.log1p(LAST_PLACE)) for fit in fits]
 
 
 def _saying(text: str) -> float:
