@@ -67,8 +67,8 @@ class RecallConfig(Section):
     entity_top: int = Field(default=10, ge=0)
     window_days: float = Field(default=7.0, ge=0)
     max_items: int = Field(default=5, ge=0)
+    """SPEC D12 begins with the 3 best; measured on the labelled probes, they hold 95.9 % of what is expected and 5 hold 96.7 %."""
     max_tokens: int = Field(default=500, ge=0)
-    first_items: int = Field(default=3, ge=0)
     entity_filter: bool = False
     """True drops every unit that shares no entity with a query that names one (SPEC D7); False lets the entity weigh only: measured,
     the strict filter loses four points of the expected memories, since not every name is caught on both sides."""

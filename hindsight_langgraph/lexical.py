@@ -25,6 +25,7 @@ AVERAGE_LENGTH: Final = 24.0
 _TOKEN = re.compile(
     r"[a-z0-9]+(?:[._'-][a-z0-9]+)*|[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[^\W\d_a-z\u3400-\u9fff]+", re.IGNORECASE
 )
+_PARTS: Final = re.compile(r"[._'-]")
 _STOP_WORDS: Final = """
 a an and are as at be been but by can could did do does for from had has have he her him his how i if in into is it its
 me my no not of on or our she should so some than that the their them then there these they this those to up us was we
@@ -48,10 +49,12 @@ def terms(text: str) -> list[str]:
         if "\u3400" <= word[0] <= "\u9fff" or "\uf900" <= word[0] <= "\ufaff":
             found.extend(word[i : i + 2] for i in range(len(word) - 1)) if len(word) > 1 else found.append(word)
             continue
-        parts = re.split(r"[._'-]", word)
-        if len(parts) > 1:  # "dray-lite" is one name, and its parts are words
-            found.append(word)
-        found.extend(_stem(part) for part in parts if part and part not in _STOP)
+        if word.isalnum():
+            if word not in _STOP:
+                found.append(_stem(word))
+            continue
+        found.append(word)  # "dray-lite" is one name, and its parts are words
+        found.extend(_stem(part) for part in _PARTS.split(word) if part and part not in _STOP)
     return found
 
 
@@ -75,6 +78,12 @@ def finder(wanted: Iterable[str]) -> Callable[[str], set[str]]:
         return found
 
     return find
+
+
+@lru_cache(maxsize=4_096)
+def distinct_terms(text: str) -> frozenset[str]:
+    """The index terms of a text; those of the last texts are remembered, since recall after recall looks at the same units."""
+    return frozenset(terms(text))
 
 
 def _term_id(term: str) -> int:

@@ -26,6 +26,7 @@ def test_every_method_has_an_awaiting_twin_with_the_same_parameters():
     }
     blocking = {name for name, member in methods.items() if not inspect.iscoroutinefunction(member)} - {
         "prompt",
+        "recall_due",
         "on_event",
         "checkpointer",
         "consolidation_graph",

@@ -8,6 +8,7 @@ from hindsight_langgraph import lexical
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.filter import Kept
 from hindsight_langgraph.recall.recollection import Dropped, Stage, Standing
+from hindsight_langgraph.records import CausalRole
 
 SAME_TEXT = 0.9
 """Share of common terms from which two units say the same."""
@@ -25,12 +26,32 @@ def cut_rank(scores: Sequence[float], config: RecallConfig) -> int:
     return min(config.cut_default, top)
 
 
-def select(kept: Sequence[Kept], config: RecallConfig, *, limit: int) -> tuple[list[Kept], list[Dropped]]:
-    """The `limit` best that do not repeat each other, up to the dynamic cut; the rest with the reason."""
+def select(
+    kept: Sequence[Kept], config: RecallConfig, *, limit: int, background: bool = False
+) -> tuple[list[Kept], list[Dropped]]:
+    """The `limit` best that do not repeat each other, up to the dynamic cut, in layers; the rest with the reason.
+
+    `background` says that the question asks for what lies behind something.
+    """
     varied, repeats, rest = _varied(kept, most=max(limit, config.cut_max))
     stay = min(cut_rank([k.scored.score for k in varied], config) if config.dynamic_cut else len(varied), limit)
     below = [dropped(k, Stage.CUT, f"below the cut at {stay}") for k in (*varied[stay:], *rest)]
-    return varied[:stay], [*repeats, *below]
+    chosen, behind = _layered(varied[:stay], slack=config.cut_soft_gap, background=background)
+    return chosen, [*repeats, *behind, *below]
+
+
+def _layered(chosen: Sequence[Kept], *, slack: float, background: bool) -> tuple[list[Kept], list[Dropped]]:
+    """Direct causes first, context only when background is asked for (SPEC D8).
+
+    A role was earned in another task: it moves a unit among those that fit the question about as well as the best one, and what proved
+    to be mere context stays where it does.
+    """
+    best = max((k.scored.score for k in chosen), default=0.0)
+    close = [k for k in chosen if k.scored.score >= best - slack]
+    first = [k for k in close if k.unit.role is CausalRole.DIRECT_CAUSE]
+    behind = [k for k in chosen if k.unit.role is CausalRole.CONTEXT and k not in close and not background]
+    others = [k for k in chosen if k not in first and k not in behind]
+    return [*first, *others], [dropped(k, Stage.CUT, "context, and no background is asked for") for k in behind]
 
 
 def _varied(kept: Sequence[Kept], *, most: int) -> tuple[list[Kept], list[Dropped], Sequence[Kept]]:
@@ -41,7 +62,7 @@ def _varied(kept: Sequence[Kept], *, most: int) -> tuple[list[Kept], list[Droppe
     for place, candidate in enumerate(kept):
         if len(varied) == most:
             return varied, repeats, kept[place:]
-        words = frozenset(lexical.terms(candidate.unit.content))
+        words = lexical.distinct_terms(candidate.unit.content)
         if any(standing is candidate.standing and _overlap(words, other) >= SAME_TEXT for other, standing in seen):
             repeats.append(dropped(candidate, Stage.REPEAT, "says the same as a better one"))
         else:

@@ -8,7 +8,7 @@ from typing import Final
 
 from hindsight_langgraph import lexical
 from hindsight_langgraph.recall.cues import WALKING
-from hindsight_langgraph.recall.landscape import Landscape
+from hindsight_langgraph.recall.landscape import SETTLED, Landscape
 from hindsight_langgraph.recall.recollection import Cues, Question
 from hindsight_langgraph.records import Kind, MemoryUnit
 
@@ -23,7 +23,6 @@ FADE: Final = 0.85
 """How far a story is followed, and what each step is worth of the one before."""
 MEMBER: Final = 0.25
 """From this sureness on a unit is part of the event's story."""
-SETTLED: Final = (Kind.DECISION, Kind.CORRECTION)
 DECIDED: Final = (*SETTLED, Kind.EPISODE, Kind.TASK_STATE)
 ASKED, NEAR = 0.5, 0.25
 """What it counts on the far side of an event to hold what is asked, and to be near; the rest is for what decides."""
@@ -35,7 +34,7 @@ def find_event(land: Landscape, cues: Cues) -> list[int]:
         return []
     things = _things_of(cues)
     close = [
-        0.0 if scored.unit.kind is Kind.ENTITY else _closeness(land, place, cues.event, things)
+        _closeness(land, place, cues.event, things) if land.states(place) and scored.unit.kind is not Kind.ENTITY else 0.0
         for place, scored in enumerate(land.scored)
     ]
     least = max(NAMED if cues.question is Question.OUTCOME or not things else TOLD, AS_GOOD * max(close, default=0.0))
@@ -119,14 +118,16 @@ def _beside(land: Landscape, story: dict[int, float], start: list[int], cues: Cu
     away = {place: _seconds(edge, land.unit(place).moment, back=back) for place in story}
     order = sorted({gap for place, gap in away.items() if gap >= 0 and place not in own})
     walked = [0.0] * len(land.scored)
+    told = max((land.share(asked, land.held[place]) for place in start), default=0.0)
     for place, gap in away.items():
-        fits = land.share(asked, land.held[place]) if asked else 1.0
-        if place in own:  # a telling of the event may tell what followed as well
-            walked[place] = ASKED * fits if asked else 0.0
-        elif gap >= 0:
-            near = 1 / (1 + order.index(gap))
-            walked[place] = story[place] * (ASKED * fits + NEAR * near + (1 - ASKED - NEAR) * _decides(land.unit(place)))
-    return _spread(walked) if any(walked[place] for place in story if place not in own) else [0.0] * len(walked)
+        fits = land.share(asked, land.held[place])
+        if place in own or gap < 0 or (asked and fits <= told):  # a telling of the event may tell what followed as well
+            continue
+        near = 1 / (1 + order.index(gap))
+        walked[place] = story[place] * (
+            ASKED * (fits if asked else 1.0) + NEAR * near + (1 - ASKED - NEAR) * _decides(land.unit(place))
+        )
+    return _spread(walked)
 
 
 def _seconds(edge: datetime, moment: datetime, *, back: bool) -> float:

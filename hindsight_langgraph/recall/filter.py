@@ -27,23 +27,28 @@ class Kept:
 
     scored: Scored
     standing: Standing
-    why: tuple[str, ...] = ()
 
     @property
     def unit(self) -> MemoryUnit:
         """The candidate's unit."""
         return self.scored.unit
 
+    @property
+    def why(self) -> tuple[str, ...]:
+        """What speaks for it, for people."""
+        return _reasons(self.scored, self.standing)
+
 
 def standing_at(unit: MemoryUnit, moment: datetime) -> Standing | None:
     """Whether a unit holds, is history, or was not known yet (None) at a moment.
 
     A superseded unit ended when what replaced it took effect, and no later than it was marked: an announced change counts at once.
+    A mark from before it was said comes from a clock that lags behind those of the messages, and tells nothing.
     """
     if unit.moment > moment:
         return None
     ends = [unit.valid_to] if unit.valid_to is not None else []
-    ends += [unit.updated_at] if unit.status is Status.SUPERSEDED else []
+    ends += [unit.updated_at] if unit.status is Status.SUPERSEDED and (unit.updated_at > unit.moment or not ends) else []
     return Standing.HISTORY if any(end <= moment for end in ends) else Standing.CURRENT
 
 
@@ -92,7 +97,7 @@ def sift(
 
     `now` is the present; with `as_of`, a unit is judged by what was known and valid at that moment.
     """
-    moment = as_of or now
+    moment, readers = as_of or now, frozenset(scope.readers)
     kept: list[Kept] = []
     dropped: list[Dropped] = []
     spoken_over = overtaken([s.unit for s in scored])
@@ -100,7 +105,7 @@ def sift(
     for candidate in scored:
         standing = _standing(candidate.unit, moment, now=now, as_of=as_of)
         reason = (
-            _forbidden(candidate.unit, scope=scope, forgotten=forgotten)
+            _forbidden(candidate.unit, readers=readers, forgotten=forgotten)
             or _out_of_time(standing, cues)
             or _unfit(candidate, cues, sharing=sharing, scope=scope)
         )
@@ -108,7 +113,7 @@ def sift(
             dropped.append(_dropped(candidate, reason))
         else:
             shown = Standing.HISTORY if candidate.unit.id in spoken_over else standing or Standing.CURRENT
-            kept.append(Kept(scored=_discounted(candidate, scope, config), standing=shown, why=_reasons(candidate, shown)))
+            kept.append(Kept(scored=_discounted(candidate, scope, config), standing=shown))
     return sorted(kept, key=lambda k: -k.scored.score), dropped
 
 
@@ -117,11 +122,13 @@ def _standing(unit: MemoryUnit, moment: datetime, *, now: datetime, as_of: datet
         return standing_at(unit, moment)
     if unit.status is Status.SUPERSEDED:  # whenever the change takes effect, nobody wants the old plan told as the present one
         return Standing.HISTORY
+    if unit.valid_to is None:
+        return Standing.CURRENT
     return standing_at(unit, max(now, unit.moment))  # a message clock ahead of ours makes no unit unknown
 
 
-def _forbidden(unit: MemoryUnit, *, scope: Scope, forgotten: frozenset[str]) -> str:
-    if unit.owner not in scope.readers:
+def _forbidden(unit: MemoryUnit, *, readers: frozenset[str], forgotten: frozenset[str]) -> str:
+    if unit.owner not in readers:
         return "belongs to someone else"
     if unit.id in forgotten or (unit.sources and forgotten.issuperset(unit.sources)):
         return "forgotten on request"
@@ -148,7 +155,23 @@ def _unfit(candidate: Scored, cues: Cues, *, sharing: bool, scope: Scope) -> str
         return f"of another domain: {unit.domain}"
     if sharing and unit.entities and not candidate.terms["entity"]:
         return "shares no entity that the query names"
-    if cues.times and unit.anchor is not None and not candidate.terms["date"] and not candidate.terms["entity"]:
+    return _contradiction(candidate, cues)
+
+
+def _contradiction(candidate: Scored, cues: Cues) -> str:
+    """Why a unit's time contradicts the one asked about (SPEC D7): it had ended by then, or speaks of another time.
+
+    What held over the time asked about contradicts nothing, whenever it was said to begin.
+    """
+    unit = candidate.unit
+    if not cues.times:
+        return ""
+    if unit.status is Status.SUPERSEDED and unit.valid_to is not None and all(unit.valid_to <= t.start for t in cues.times):
+        return "had ended by the time asked about"
+    begun = unit.valid_from or unit.moment
+    if any(begun <= t.end and (unit.valid_to is None or unit.valid_to > t.start) for t in cues.times) and unit.triple is not None:
+        return ""
+    if unit.anchor is not None and not candidate.terms["date"] and not candidate.terms["entity"]:
         return "its time contradicts the query's"
     return ""
 
@@ -160,7 +183,7 @@ def _discounted(candidate: Scored, scope: Scope, config: RecallConfig) -> Scored
     return candidate
 
 
-def _reasons(candidate: Scored, standing: Standing | None) -> tuple[str, ...]:
+def _reasons(candidate: Scored, standing: Standing) -> tuple[str, ...]:
     found = [f"found by {', '.join(candidate.candidate.channels)}"]
     told = {
         "speaker": "said by the one named",

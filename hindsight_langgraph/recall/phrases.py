@@ -26,13 +26,15 @@ PAST: Final = _any(
     r" / 过吗 / 过没 / 说过 / 提过 / 聊过 / 聊到 / 定[的了] / 决定了 / 怎么说的",
 )
 HISTORY: Final = _any(
-    r"used to / previous(?:ly)? / formerly / original(?:ly)? / initial(?:ly)? / at first / in the past / back then / no longer / over time"
+    r"used to / did (?:[\w'’]+ ){1,4}use to / previous(?:ly)? / formerly / original(?:ly)? / initial(?:ly)? / at first / in the past / back then / no longer / over time"
     r" / first (?:decided?|plan|idea|choice|suggest\w*|version|say|said) / first\b.*\b(?:decide|choose|say|plan|set) / history of"
     r" / old (?:value|version|one|plan|limit|address) / before (?:that|i|we|it|the (?:change|switch|move)) / stop(?:ped)? \w+ing"
     r" / once (?:use|used|have|had|was|were) / changed? (?:from|my mind)",
     r"以前 / 原来 / 原先 / 原本 / 最初 / 起初 / 最早 / 一开始 / 曾经 / 当初 / 从前 / 旧的 / [改换]之前 / 变更前 / 之前(?:用|是|住|定|的)"
     r" / 第一次 / [改换]过 / 历史 / 变化",
 )
+USED_TO: Final = _any(r"used? to", r"以前|从前|曾经")
+"""Words that tell of the past alone and of no matter."""
 DISTANT: Final = _any(
     r"long ago / years? ago / months ago / way back / a long time / last year / ages ago / back in (?:19|20)\d\d / years back",
     r"很久(?:以前|之前) / 好久以前 / 多年前 / [几一二两三四五六七八九十\d]+年前 / 半年前 / 几个月(?:前|之前|以前) / 去年 / 前年 / 早年",
@@ -92,9 +94,11 @@ FRAME: Final = _any(
     r" / 我们? / [了吗呢啊的是]",
 )
 """Words of a question about an end, a last or a first time that do not tell of what."""
+JOINING: Final = re.compile(r"['’]s\b|什么|哪[里儿个些]?|怎么|多少|[的了在是我你他她它们谁吗呢吧啊]", re.IGNORECASE)
+"""What joins the words of a question and names nothing itself."""
 THROUGH: Final = _any(
     r"(?!(?:what|who|where|when|why|how|it|that|this|there|here|he|she|let|today)['’]s)\w+['’]s \w+"
-    r" / \w+ of (?:my|our|your|his|her|their|the|\w+['’]s)"
+    r" / \w+ of (?:my|our|your|his|her|their|the|\w+['’]s) / the \w+ of \w+"
     r" / (?:person|people|man|woman|guy|friend|colleague|team|company|city|town|place|project|one|someone) (?:\w+ ){0,2}(?:who|that|which|where|whose)",
     r"[^\s，。？！的我你他她它咱们]{2,}的[^\s，。？！的]+",
 )
@@ -152,6 +156,11 @@ REGIONS: Final[dict[Region, tuple[re.Pattern[str], ...]]] = {
     ),
 }
 """The signals of each region (SPEC D2); every pattern that matches counts once."""
+BACKGROUND: Final = _any(
+    r"why / how come / background / context / reasons? / explain / what led to / how did (?:it|this|that) come",
+    r"为什么 / 为啥 / 为何 / 背景 / 原因 / 来龙去脉 / 怎么会",
+)
+"""Asks for what lies behind something."""
 HOW_MANY: Final = _any(
     r"how (?:many|much|big|long|large|tall|far|old|often|high|low)", r"多少 / 几[个天斤次人台份块元] / 多[大久长高远重贵]"
 )

@@ -122,7 +122,7 @@ def recall_units(
     ranked = walk.walked(ranked, read) if config.walk else ranked
     kept, dropped = sift(ranked, read, scope=scope, now=now, as_of=as_of, config=config, forgotten=tools.forgotten)
     abstained = reason_to_abstain(kept, ranked, read, way, head=tools.abstention) if config.abstain else ""
-    chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items)
+    chosen, below = cut.select([] if abstained else kept, config, limit=config.max_items, background=read.background)
     below += [cut.dropped(k, Stage.ABSTAIN, abstained) for k in kept if abstained]
     recollection = Recollection(
         query=query, at=now, as_of=as_of, cues=read, route=way, items=tuple(_item(k) for k in chosen), dropped=(*dropped, *below), abstained=abstained, degraded=(*degraded, *unrouted, *more)

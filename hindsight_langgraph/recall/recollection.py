@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 import orjson
@@ -80,6 +81,8 @@ class Cues(Record):
     """Index terms of the event that a question about an end, a first, a last or what came next goes from."""
     through: bool = False
     """True when it asks for a thing through another one: the sister of my flatmate."""
+    background: bool = False
+    """True when it asks for what lies behind something: why, the context."""
     history: bool = False
     """True when it asks for what used to be: superseded units may answer."""
     past: bool = False
@@ -109,7 +112,8 @@ class Standing(StrEnum):
     HISTORY = "history"
 
 
-class Item(Record):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
     """A unit that recall chose."""
 
     unit: MemoryUnit
@@ -130,8 +134,9 @@ class Stage(StrEnum):
     BUDGET = "budget"
 
 
-class Dropped(Record):
-    """A candidate that recall did not choose, with the reason."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """A candidate that recall did not choose, with the reason; a plain value, since one recall makes hundreds."""
 
     unit: MemoryUnit
     score: float

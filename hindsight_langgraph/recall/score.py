@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter, mul
 from types import MappingProxyType
 from typing import Final
 
@@ -150,21 +151,23 @@ def score(
 
 
 def _fused(candidates: Sequence[Candidate], terms: list[Terms], cues: Cues, *, off: Sequence[str] = ()) -> list[float]:
-    turns, structured, mix = _turn_weights(candidates), dict(STRUCTURED), dict(MIX)
     without = dict.fromkeys(off, 0.0)
     if not any("dense" in candidate.channels for candidate in candidates):
         without |= WITHOUT_DENSE
-    for weights in (turns, structured, mix):
-        weights |= without
+    turns, structured, mix = ({**weights, **without} for weights in (_turn_weights(candidates), STRUCTURED, MIX))
     if any(candidate.unit.raw for candidate in candidates):  # a unit that says what it means needs nothing around it
-        base = [sum(mix[name] * told[name] for name in RANKED) for told in terms]
+        base = list(map(_weighted_sum({name: mix[name] for name in RANKED}), terms))
         for name, found in surround(candidates, base, cues).items():
             for told, value in zip(terms, found, strict=True):
                 told[name] = value
-    return [
-        SCALE * sum(share * told[name] for name, share in (turns if candidate.unit.raw else structured).items() if share)
-        for candidate, told in zip(candidates, terms, strict=True)
-    ]
+    whole, stated = (_weighted_sum({name: share for name, share in weights.items() if share}) for weights in (turns, structured))
+    return [SCALE * (whole if candidate.unit.raw else stated)(told) for candidate, told in zip(candidates, terms, strict=True)]
+
+
+def _weighted_sum(weights: Mapping[str, float]) -> Callable[[Terms], float]:
+    """The sum of terms by their weights, for hundreds of candidates."""
+    pick, shares = itemgetter(*weights), tuple(weights.values())
+    return lambda told: sum(map(mul, shares, pick(told)))
 
 
 def _turn_weights(candidates: Sequence[Candidate]) -> dict[str, float]:

@@ -14,7 +14,7 @@ from hindsight_langgraph.recall.event_walk import find_event, walk_event
 from hindsight_langgraph.recall.landscape import Landscape, named_by, survey
 from hindsight_langgraph.recall.recollection import Cues, Question
 from hindsight_langgraph.recall.score import Scored
-from hindsight_langgraph.recall.thing_walk import bridging_things, walk_things
+from hindsight_langgraph.recall.thing_walk import bridging_things, named_words, walk_things
 
 TERM: Final = "walk"
 WEIGHT: Final = 0.14
@@ -25,9 +25,9 @@ THINGS: Final = 8
 """Things that one walk follows at the most."""
 
 
-def walks(cues: Cues) -> bool:
-    """Whether the question goes from one thing or event to another."""
-    return cues.through or bool(cues.event)
+def walks(cues: Cues, scored: Sequence[Scored]) -> bool:
+    """Whether the question goes from one thing or event to another, and there are statements to walk over."""
+    return (cues.through or bool(cues.event)) and any(not s.unit.raw for s in scored)
 
 
 def second_probes(
@@ -42,9 +42,9 @@ def second_probes(
         where: what may be read, as in the first search.
         config: settings of recall; `entity_top` limits each walk.
     """
-    if not walks(cues) or not config.entity_top:
+    if not config.entity_top or not walks(cues, scored):
         return {}
-    land = survey(scored[:HEAD], (*cues.topics, *cues.event))
+    land = survey(scored[:HEAD], (*cues.topics, *cues.event, *named_words(cues)))
     ranked = Probe(where=where, limit=config.entity_top, dense=vector) if vector is not None else None
     ranked = ranked or Probe(where=where, limit=config.entity_top, text=lexical.query_vector(cues.text))
     return _from_event(land, cues, ranked) | _from_things(land, cues, ranked)
@@ -91,9 +91,9 @@ def _from_things(land: Landscape, cues: Cues, ranked: Probe) -> dict[str, Probe]
 
 def walked(scored: Sequence[Scored], cues: Cues) -> list[Scored]:
     """The candidates in their new order; those that a walk leads to gain the term "walk", from 0 to 1."""
-    if not walks(cues) or not scored:
+    if not walks(cues, scored):
         return list(scored)
-    land = survey(scored, (*cues.topics, *cues.event))
+    land = survey(scored, (*cues.topics, *cues.event, *named_words(cues)))
     values = [max(pair) for pair in zip(walk_event(land, cues), walk_things(land, cues), strict=True)]
     lifted = [
         replace(s, score=s.score + WEIGHT * value, terms=s.terms | {TERM: value}) if value else s

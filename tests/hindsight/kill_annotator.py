@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ SCOPE = Scope(user_id="u1", session_id="t1")
 STALE = "The staging host is stg-1.larkfield.example."
 ASKED = "Deploy build 881 to the staging host."
 CORRECTED = "No, stg-1 was retired last month, staging lives on stg-3 now."
-STRIDE = 3
-"""On Redis only every third write is died after: it is the same flow."""
+STRIDE = 2
+"""On Redis only every second write is died after: it is the same flow."""
 WRITES = (AppendLog, ReplaceEntry, SetDue, ClaimDue, SettleDue, PutUnits, ReviseUnits)
 
 
@@ -40,11 +41,11 @@ def main(directory: Path, redis_url: str | None) -> None:
     while True:
         place = directory / str(point)
         options = {} if redis_url is None else {"redis_url": redis_url, "prefix": f"kill-{point}"}
-        in_child(lambda place=place, options=options: _work(place, options))
-        code = in_child(lambda place=place, options=options, point=point: _tell(place, options, die_after=point))
+        in_child(partial(_work, place, options))
+        code = in_child(partial(_tell, place, options, die_after=point))
         if code == 0 and point:
             return
-        in_child(lambda place=place, options=options, point=point: _claim_again(place, options, point))
+        in_child(partial(_claim_again, place, options, point))
         point += 1 if redis_url is None or point == 0 else STRIDE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,22 @@ from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.plan import adrive, drive
 from hindsight_langgraph.recall.pipeline import RecallTools, recall_units
 from hindsight_langgraph.recall.recollection import Query, Stage, Standing
-from hindsight_langgraph.records import CausalRole, Kind, Region, Role, Scope, Status, Tier, Triple, Turn, shared_owner
+from hindsight_langgraph.records import (
+    CausalRole,
+    Kind,
+    MemoryUnit,
+    Precision,
+    Region,
+    Role,
+    Scope,
+    Status,
+    Tier,
+    TimeAnchor,
+    Triple,
+    Turn,
+    shared_owner,
+)
+from tests.memory.opening import open_memory
 from tests.recall.stores import ALICE, NOW, T0, Remembering, unit
 
 DAY = timedelta(days=1)
@@ -83,6 +99,48 @@ def test_as_of_answers_from_what_was_valid_then(memory: Remembering) -> None:
     assert [(item.unit.id, item.standing) for item in found.items] == [("old", Standing.CURRENT)]
 
 
+def test_as_of_holds_where_the_clock_lags_behind_the_messages(memory: Remembering) -> None:
+    past: dict[str, Any] = {"updated_at": T0 - 100 * DAY, "created_at": T0 - 100 * DAY}
+    memory.put(
+        unit("old", "The user lives in Tartu.", status=Status.SUPERSEDED, superseded_by="new", valid_to=T0 + 5 * DAY, **past),
+        unit("new", "The user lives in Riga.", at=T0 + 5 * DAY, **past),
+    )
+    found = memory.recall("Where does the user live?", as_of=T0 + DAY)
+    assert [(item.unit.id, item.standing) for item in found.items] == [("old", Standing.CURRENT)]
+
+
+@pytest.mark.parametrize("question", ["Where did the user use to live?", "Where did the user live before?", "用户以前住在哪里？"])
+def test_what_used_to_be_is_asked_for_in_many_words(memory: Remembering, question: str) -> None:
+    memory.put(
+        unit(
+            "old",
+            "The user lives in Tartu. 用户住在塔尔图。",
+            status=Status.SUPERSEDED,
+            superseded_by="new",
+            valid_to=T0 + 5 * DAY,
+        ),
+        unit("new", "The user moved to Riga. 用户搬到了里加。", at=T0 + 5 * DAY),
+    )
+    assert "old" in {item.unit.id for item in memory.recall(question).items if item.standing is Standing.HISTORY}
+
+
+def test_a_question_about_a_past_day_is_answered_by_what_held_on_it(memory: Remembering) -> None:
+    def home(id_: str, city: str, *, since: int, until: int | None) -> MemoryUnit:
+        start, end = T0 + since * DAY, None if until is None else T0 + until * DAY
+        return unit(
+            id_, f"The user lives in {city}.", at=start, valid_from=start, valid_to=end, updated_at=end or start,
+            status=Status.ACTIVE if end is None else Status.SUPERSEDED, triple=Triple(subject="user", attribute="home", value=city),
+            anchor=TimeAnchor(start=start, end=start + DAY, precision=Precision.DAY),
+        )  # fmt: skip
+
+    memory.put(
+        home("a", "Tartu", since=0, until=20), home("b", "Riga", since=20, until=80), home("c", "Vilnius", since=80, until=None)
+    )
+    found = memory.recall("Where did the user live on 2025-04-25?", now=T0 + 100 * DAY)  # day 46
+    assert found.units[0].id == "b"
+    assert {d.unit.id: d.reason for d in found.dropped}["a"] == "had ended by the time asked about"
+
+
 def test_as_of_knows_nothing_that_was_said_later(memory: Remembering) -> None:
     _moved(memory)
     assert not memory.recall("Where does the user live?", as_of=T0 - DAY).units
@@ -114,6 +172,32 @@ def test_a_request_to_forget_is_not_repeated_to_the_model(memory: Remembering) -
 def test_noise_is_never_recalled(memory: Remembering) -> None:
     memory.put(unit("n", "The build log was long.", role=CausalRole.NOISE))
     assert not memory.recall("How long was the build log?").units
+
+
+def _proven(memory: Remembering) -> None:
+    memory.put(
+        unit("plain", "The build needs the staging key."),
+        unit("cause", "The build needs the staging tokens.", role=CausalRole.DIRECT_CAUSE),
+        unit("context", "The build farm has a token queue in the cellar.", role=CausalRole.CONTEXT),
+    )
+
+
+def test_what_decided_a_task_comes_before_what_fits_as_well(memory: Remembering) -> None:
+    _proven(memory)
+    found = memory.recall("What does the build need?", preset="balanced", dynamic_cut=False)
+    assert [u.id for u in found.units][:2] == ["cause", "plain"]
+
+
+@pytest.mark.parametrize(("question", "there"), [("What does the build need?", False), ("Why does the build need it?", True)])
+def test_context_is_told_where_background_is_asked_for(memory: Remembering, question: str, there: bool) -> None:
+    _proven(memory)
+    found = memory.recall(question, dynamic_cut=False, cut_soft_gap=0.01)
+    assert ("context" in {u.id for u in found.units}) is there
+
+
+def test_context_that_is_itself_the_answer_is_told(memory: Remembering) -> None:
+    _proven(memory)
+    assert memory.recall("Where does the build farm have its token queue?").units[0].id == "context"
 
 
 def test_another_domain_is_left_out_where_the_task_has_one(memory: Remembering) -> None:
@@ -168,6 +252,22 @@ def test_a_budget_of_nothing_asks_nothing(memory: Remembering, config: dict[str,
     memory.put(unit("a", "The user keeps bees."))
     found = memory.recall("Who keeps bees?", **config)
     assert (found.text, memory.asked) == ("", [])
+
+
+def test_a_plugged_in_counter_rules_the_budget(tmp_path: Path) -> None:
+    counted: list[str] = []
+
+    def count(text: str) -> int:
+        counted.append(text)
+        return 2 * len(text)  # far more than the estimate
+
+    config = RecallConfig(max_tokens=420)
+    with open_memory(tmp_path, recall=config, token_counter=count) as memory:
+        memory.remember([("user", "I prefer window seats on trains."), ("user", "I prefer aisle seats on planes.")], scope="u")
+        found = memory.recall("Which seats do I prefer on trains and planes?", scope="u")
+    assert found.text in counted
+    assert 0 < found.tokens == 2 * len(found.text) <= 420
+    assert len(found.units) < 2
 
 
 def test_a_blank_query_asks_nothing(memory: Remembering) -> None:
