@@ -1,6 +1,7 @@
 """Re-rank candidates with a learned ensemble of trees (LambdaMART, Burges 2010).
 
-The ensemble ships as data and is read with numpy alone. It was fitted on RealMem (Apache-2.0) and the labelled probes (CC0) only.
+An ensemble is data, read with numpy alone. None ships: fitted on what may be shipped, it moved other corpora by less than chance
+does. A deployment fits its own from its outcomes.
 """
 
 from __future__ import annotations
