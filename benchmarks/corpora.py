@@ -18,6 +18,8 @@ from pathlib import Path
 from hindsight_langgraph.records import Kind, MemoryUnit, Region, Role, user_owner
 
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+ADVERSARIAL = "5"
+"""The category of LoCoMo's questions that nothing answers."""
 PRECEDING_CHARS = 200
 TURN_CHARS = 600
 SOURCES = 250

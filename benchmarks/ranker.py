@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import SETS, Question
+from benchmarks.corpora import ADVERSARIAL, SETS, Question
 from benchmarks.gold import dialogue_paths, recall_probes
 from benchmarks.metrics import Row, judge, summary
 from benchmarks.options import gold_of, parser, sets_of, tell
@@ -30,7 +30,6 @@ from hindsight_langgraph.training.ranker import Group, train_ranker
 LINEAR = RecallConfig(ranker=False, abstain=False, dynamic_cut=False)
 CORPORA = ("realmem", "realmem_turns", "realmem_sources")
 FOLDS = 5
-ADVERSARIAL = "5"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
