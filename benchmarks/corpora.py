@@ -276,11 +276,42 @@ def _text_of(content: object) -> str:
     return content.strip() if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
+def longmemeval(data: Path) -> Iterator[Space]:
+    """LongMemEval in its own form: one question over some fifty dated sessions; every file of the folder that is a list of them."""
+    for path in sorted((data / "longmemeval_mini").glob("*.json")):
+        document = json.loads(path.read_text())
+        if not isinstance(document, list):
+            continue
+        for asked in document:
+            lines: list[Line] = []
+            sessions = zip(asked["haystack_session_ids"], asked["haystack_dates"], asked["haystack_sessions"], strict=True)
+            for session, date, turns in sessions:
+                lines += [
+                    Line(id=f"{session}:{i}", text=turn["content"], session=session, at=_numbered(_weekday_time(date), i), role=Role(turn["role"]))
+                    for i, turn in enumerate(turns)
+                ]  # fmt: skip
+            gold = frozenset(line.id for line in lines if line.session in asked["answer_session_ids"])
+            yield Space(
+                id=asked["question_id"], units=units_of(asked["question_id"], sorted(lines, key=lambda line: line.at)),
+                questions=(
+                    Question(
+                        text=asked["question"], gold=gold, at=_weekday_time(asked["question_date"]), answer=str(asked["answer"]),
+                        category="abstention" if asked["question_id"].endswith("_abs") else asked["question_type"],
+                    ),
+                ),
+            )  # fmt: skip
+
+
+def _weekday_time(text: str) -> datetime:
+    return datetime.strptime(re.sub(r"\s*\(\w+\)\s*", " ", text), "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
+
+
 SETS: dict[str, Callable[[Path], Iterator[Space]]] = {
     "locomo": locomo,
     "realtalk": realtalk,
     "beam": beam,
     "memdaily": memdaily,
+    "longmemeval": longmemeval,
     "realmem": realmem,
     "realmem_turns": realmem_turns,
     "realmem_sources": partial(realmem_turns, ask="sources"),

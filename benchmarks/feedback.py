@@ -90,7 +90,7 @@ def main() -> None:
     report |= {"start": round(fmean(starts), 3), "start_spread": round(stdev(starts) / STARTS**0.5, 3)}
     tell(report, as_json=given.json)
     if given.out:
-        given.out.write_text(json.dumps(report | {"curves": runs}) + "\n")
+        given.out.write_text(json.dumps(report | {"curves": [[round(share, 3) for share in run] for run in runs]}) + "\n")
     if given.plot:
         plot(runs, given.plot)
 
@@ -121,6 +121,7 @@ def world_of(seed: int, clock: Clock) -> Iterator[tuple[HindsightMemory, dict[st
     with tempfile.TemporaryDirectory() as folder:
         config = HindsightConfig(
             path=Path(folder),
+            timeout_s=30.0,
             recall=RecallConfig(max_items=MANY, cut_max=MANY, max_tokens=10_000, dynamic_cut=False, abstain=False),
         )
         with HindsightMemory.open(config=config, embeddings="hash", clock=clock) as memory:

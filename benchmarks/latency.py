@@ -1,25 +1,32 @@
 """How long a whole recall takes, embedding apart, as the memory grows.
 
-    python -m benchmarks.latency [--sizes 1000,10000,100000] [--users 1,1000] [--questions 200] [--out FILE] [--plot PNG]
+    python -m benchmarks.latency [--sizes 1000,10000,100000] [--users 1,1000] [--questions 150] [--no-peers] [--out FILE] [--plot PNG]
 
-The store is the embedded one, filled with made-up units and vectors; questions are answered after an explicit warm-up. In the same run: one
-bare filtered vector query of the same engine (one probe, 20 units), and one exact numpy scan of the user's vectors. Times in milliseconds.
+The store is the embedded one, filled with made-up units and vectors. After an explicit warm-up each question is put in turn, in an order
+that changes, to: the whole recall; one bare filtered vector query of the same engine (one probe, 20 units); one exact numpy scan of the
+user's vectors; and each peer's search for 20 units of the user among the same vectors. A peer that takes too long to fill is asked at the
+size that it reached, which its row says; one that cannot run here is named. Times in milliseconds.
 """
 
 from __future__ import annotations
 
+import argparse
+import gc
 import json
 import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.bench_memory import SPACE, indexed
+from benchmarks.latency_peers import LIMIT, Peer, peers
 from benchmarks.options import parser, tell
 from benchmarks.vectors import Matrix
 from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
@@ -30,8 +37,12 @@ from hindsight_langgraph.recall.pipeline import recall_units, tools_for
 from hindsight_langgraph.recall.recollection import Query
 from hindsight_langgraph.records import Kind, MemoryUnit, Region, Scope, user_owner
 
+Row = dict[str, Any]
+Call = Callable[[str, tuple[float, ...]], None]
 START = datetime(2025, 1, 1, tzinfo=UTC)
 WARM_UP = 30
+MOST_S = 8.0
+"""A call may take this long over all questions of a row."""
 BATCH = 1_000
 VOCABULARY = """
 server deploy budget invoice garden violin oven train ticket holiday doctor meeting contract python
@@ -45,13 +56,15 @@ def main() -> None:
     options = parser(__doc__)
     options.add_argument("--sizes", default="1000,10000,100000")
     options.add_argument("--users", default="1,1000")
-    options.add_argument("--questions", type=int, default=200)
+    options.add_argument("--questions", type=int, default=150)
+    options.add_argument("--no-peers", action="store_true")
+    options.add_argument("--peer-fill-s", type=float, default=20.0, help="the most that one peer may take to be filled")
     options.add_argument("--out", type=Path)
     options.add_argument("--plot", type=Path)
     given = options.parse_args()
-    report: list[dict[str, float]] = []
+    report: list[Row] = []
     for users in map(int, given.users.split(",")):
-        for row in grow(users, sorted(map(int, given.sizes.split(","))), questions=given.questions):
+        for row in grow(users, sorted(map(int, given.sizes.split(","))), given):
             report.append(row)
             print(json.dumps(row), flush=True)
     if given.out:
@@ -61,26 +74,32 @@ def main() -> None:
     tell(report, as_json=given.json)
 
 
-def grow(users: int, sizes: list[int], *, questions: int) -> Iterator[dict[str, float]]:
+def grow(users: int, sizes: list[int], given: argparse.Namespace) -> Iterator[Row]:
     """One row a size, of a memory that grows from each to the next."""
     rng, made = np.random.default_rng(0), 0
-    with tempfile.TemporaryDirectory(prefix="hindsight-bench-") as directory:
-        store = EdgeLongTermStore(Path(directory) / "units", SPACE)
+    with tempfile.TemporaryDirectory(prefix="hindsight-bench-") as name, ExitStack() as stack:
+        directory = Path(name)
+        store = EdgeLongTermStore(directory / "units", SPACE)
+        stack.callback(store.close)
+        others, missing = ([], []) if given.no_peers else stack.enter_context(peers(directory, SPACE.dimension))
         kept: list[Matrix] = []
         for size in sizes:
             while made < size:
                 count = min(BATCH, size - made)
                 vectors = unit_vectors(rng, count)
+                owners = [f"u{i % users}" for i in range(made, made + count)]
                 rows = zip(range(made, made + count), vectors.tolist(), strict=True)
                 store.run(PutUnits(units=tuple(indexed(made_up(i, users), tuple(v)) for i, v in rows)))
-                kept.append(vectors[[i % users == 0 for i in range(made, made + count)]])
+                for peer in others:
+                    peer.fill(made, owners, vectors, most_s=given.peer_fill_s)
+                kept.append(vectors[[owner == "u0" for owner in owners]])
                 made += count
-            yield measured(store, np.vstack(kept), users=users, size=size, questions=questions)
-        store.close()
+            figures = measured(store, np.vstack(kept), others, questions=given.questions)
+            yield {"users": users, "units": size, **figures, "missing": missing}
 
 
-def measured(store: EdgeLongTermStore, own: Matrix, *, users: int, size: int, questions: int) -> dict[str, float]:
-    """Recall, a bare query and a scan, each for the same questions of the first user."""
+def measured(store: EdgeLongTermStore, own: Matrix, others: list[Peer], *, questions: int) -> Row:
+    """Recall, a bare query, a scan and the peers, each for the same questions of the first user."""
     rng, words = np.random.default_rng(1), random.Random(1)
     scope, config, tools = Scope(user_id="u0"), RecallConfig(), tools_for(SPACE)
     asked = [(" ".join(words.sample(WORDS, 5)), tuple(v)) for v in unit_vectors(rng, questions + WARM_UP).tolist()]
@@ -91,15 +110,22 @@ def measured(store: EdgeLongTermStore, own: Matrix, *, users: int, size: int, qu
         drive(plan, lambda op: answer(store, op, vector))
 
     def bare(_: str, vector: tuple[float, ...]) -> None:
-        store.run(SearchUnits(probes=(Probe(where=where, limit=20, dense=vector),)))
+        store.run(SearchUnits(probes=(Probe(where=where, limit=LIMIT, dense=vector),)))
 
     def scan(_: str, vector: tuple[float, ...]) -> None:
         scores = own @ np.asarray(vector, dtype=np.float32)
-        np.argpartition(-scores, min(20, len(scores) - 1))
+        np.argpartition(-scores, min(LIMIT, len(scores) - 1))
 
-    timings = {name: times(call, asked) for name, call in (("recall", recall), ("bare", bare), ("scan", scan))}
-    shares = {f"{name}_{p}": round(float(np.percentile(t, int(p[1:]))), 2) for name, t in timings.items() for p in ("p50", "p99")}
-    return {"users": users, "units": size, **shares}
+    calls: dict[str, Call] = {"recall": recall, "bare": bare, "scan": scan}
+    calls |= {peer.name: partial(_search, peer) for peer in others}
+    timings = times(calls, asked)
+    shares = {f"{name}_{p}": round(float(np.percentile(t, int(p[1:]))), 3) for name, t in timings.items() for p in ("p50", "p99")}
+    ratios = {f"recall_to_{name}": round(shares["recall_p50"] / shares[f"{name}_p50"], 2) for name in ("bare", "scan")}
+    return {**shares, **ratios, "peer_units": {peer.name: peer.units for peer in others}}
+
+
+def _search(peer: Peer, _: str, vector: tuple[float, ...]) -> None:
+    peer.search("u0", vector)
 
 
 def answer(store: EdgeLongTermStore, op: Op[Any], vector: tuple[float, ...]) -> Any:
@@ -110,14 +136,28 @@ def answer(store: EdgeLongTermStore, op: Op[Any], vector: tuple[float, ...]) -> 
     return store.run(op)
 
 
-def times(call: Callable[..., Any], asked: list[tuple[str, tuple[float, ...]]]) -> list[float]:
-    """Milliseconds of each call after the warm-up."""
-    took: list[float] = []
+def times(calls: dict[str, Call], asked: list[tuple[str, tuple[float, ...]]]) -> dict[str, list[float]]:
+    """Milliseconds of each call after the warm-up, all calls for one question after another.
+
+    What was filled is frozen: in one process with the peers' hundreds of thousands of objects a full collection would take 0.1 s, and
+    fall on whoever is at work. A call that has taken too long altogether is not made again.
+    """
+    took: dict[str, list[float]] = {name: [] for name in calls}
+    left = dict.fromkeys(calls, MOST_S)
+    order = random.Random(2)
+    gc.collect()
+    gc.freeze()
     for i, (text, vector) in enumerate(asked):
-        start = time.perf_counter()
-        call(text, vector)
-        if i >= WARM_UP:
-            took.append((time.perf_counter() - start) * 1e3)
+        for name in order.sample(list(calls), len(calls)):
+            if left[name] < 0:
+                continue
+            start = time.perf_counter()
+            calls[name](text, vector)
+            seconds = time.perf_counter() - start
+            left[name] -= seconds
+            if i >= WARM_UP or left[name] < MOST_S / 2:
+                took[name].append(seconds * 1e3)
+    gc.unfreeze()
     return took
 
 
@@ -146,21 +186,30 @@ def unit_vectors(rng: np.random.Generator, count: int) -> Matrix:
     return unit
 
 
-def plot(report: list[dict[str, float]], path: Path) -> None:
-    """Median and 99th percentile by size, one line a number of users."""
+def plot(report: list[Row], path: Path) -> None:
+    """Median by size with the 99th percentile of recall, one panel a number of users."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4))
-    axes = figure.subplots()
-    for users in sorted({row["users"] for row in report}):
+    counts = sorted({row["users"] for row in report})
+    figure = Figure(figsize=(5.5 * len(counts), 4))
+    for axes, users in zip(figure.subplots(1, len(counts), squeeze=False)[0], counts, strict=True):
         rows = [row for row in report if row["users"] == users]
-        for name, style in (("recall_p50", "-"), ("recall_p99", "--"), ("bare_p50", ":")):
-            label = f"{name.replace('_', ' ')}, {users:g} users"
-            axes.plot([row["units"] for row in rows], [row[name] for row in rows], style, marker="o", label=label)
-    axes.set(xscale="log", yscale="log", xlabel="units in the store", ylabel="milliseconds")
-    axes.legend(fontsize="small")
+        axes.plot(*_line(rows, "recall_p50"), "-o", linewidth=2.4, label="recall, median")
+        axes.plot(*_line(rows, "recall_p99"), "--o", label="recall, p99")
+        axes.plot(*_line(rows, "bare_p50"), ":", label="one bare query")
+        axes.plot(*_line(rows, "scan_p50"), ":", label="numpy scan")
+        for name in rows[0]["peer_units"]:
+            reached = [row for row in rows if row["peer_units"][name] == row["units"]]
+            axes.plot(*_line(reached, f"{name}_p50"), "-", linewidth=1.0, marker=".", label=name)
+        axes.set(xscale="log", yscale="log", xlabel="units in the store", ylabel="milliseconds", title=f"{users:,} users")
+        axes.legend(fontsize="x-small")
     figure.tight_layout()
-    figure.savefig(path, dpi=150)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=90)
+
+
+def _line(rows: list[Row], name: str) -> tuple[list[int], list[float]]:
+    return [row["units"] for row in rows], [row[name] for row in rows]
 
 
 if __name__ == "__main__":

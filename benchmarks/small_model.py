@@ -5,11 +5,11 @@
 `--url` asks another OpenAI-compatible server instead (its key in OPENAI_API_KEY). Prints one JSON object:
 
 * `reading`: over gold turns that should be remembered, evenly spread over both languages: `valid`, the share of turns whose answer was
-  whole and obeyed the schema; `usable`, whose statements passed our checks (speaker, source, content); `kind` and `value`, which named
-  the labelled kind, and a value that is the labelled one by most of its words without being the whole turn; `seconds`, the median time
-  of an answer.
-* `judging`: over judgements that the rules are not sure of, in labelled tasks: `decided`, the share with a majority among three votes;
-  `agreement` of what came out with the labelled role, beside `rules`, that of the rules alone, and `seconds`.
+  whole and obeyed the schema; `usable`, whose facts passed our checks and would be stored (else the turn is kept as it was said); `kind`
+  and `value`, where a fact, stored or not, named the labelled kind, and the labelled value by most of its words without being the
+  whole turn; `seconds`, the median time of an answer.
+* `judging`: over steps and memories of labelled tasks, evenly spread: `decided`, the share with a majority among three votes; `right`,
+  the share of those that have the labelled role, beside `rules`, the share that the rules get right; `seconds`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.encoding.answers import parse_facts
 from hindsight_langgraph.encoding.model_extractor import ModelExtractor
 from hindsight_langgraph.encoding.redact import SecretRedactor
-from hindsight_langgraph.encoding.statement import Extraction, ExtractionStatus, Statement
+from hindsight_langgraph.encoding.statement import Extraction, ExtractionStatus
 from hindsight_langgraph.errors import ModelError
 from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
 from hindsight_langgraph.ops import Answer
@@ -114,8 +114,9 @@ def reading(turns: Sequence[tuple[list[Turn], Turn, Mapping[str, Any]]], asked: 
         found: Extraction = drive(extractor.extract([turn], context=context, scope=Scope(user_id="u1")), asked)
         valid.append(any(_whole(answer) for answer in asked.answers[before:]))
         usable.append(found.status in {ExtractionStatus.OK_WITH_FACTS, ExtractionStatus.PARTIAL} and bool(found.statements))
-        kinds.append(any(statement.kind == memory["type"] for statement in found.statements))
-        values.append(any(_says(statement, str(memory["value"]), turn.text) for statement in found.statements))
+        facts = [fact for answer in asked.answers[before:] for fact in parse_facts(answer).facts]
+        kinds.append(any(fact.kind == memory["type"] for fact in facts))
+        values.append(any(_says(fact.value, str(memory["value"]), turn.text) for fact in facts))
         if show:
             print(
                 turn.text,
@@ -140,11 +141,9 @@ def _whole(answer: Answer | None) -> bool:
     return parse_facts(answer).status in {ExtractionStatus.OK_WITH_FACTS, ExtractionStatus.OK_NOTHING}
 
 
-def _says(statement: Statement, value: str, turn: str) -> bool:
-    """Whether a statement's value is the labelled one, by most of its words, and not simply the turn itself."""
-    if statement.triple is None:
-        return False
-    labelled, told, said = _words(value), _words(statement.triple.value), _words(turn)
+def _says(told_value: str, value: str, turn: str) -> bool:
+    """Whether a value is the labelled one, by most of its words, and not simply the turn itself."""
+    labelled, told, said = _words(value), _words(told_value), _words(turn)
     return len(labelled & told) * 2 > len(labelled) and (len(told) * 2 <= len(said) or told == labelled)
 
 
@@ -154,24 +153,25 @@ def _words(text: str) -> frozenset[str]:
 
 def judging(tasks: Sequence[Labelled], asked: Asked, *, most: int, show: bool) -> dict[str, float]:
     """Figures of judging; one judgement a request, of English tasks only, since the model's tokens for Chinese fill its window."""
+    labelled = [
+        (task, task.labels[ref]["causal_role"], judgement)
+        for task in tasks
+        if task.language == "en"
+        for ref, judgement in judged(task).items()
+        if ref in task.labels
+    ]
     decided: list[bool] = []
-    agrees: list[bool] = []
+    right: list[bool] = []
     rules: list[bool] = []
-    for task in tasks:
-        for ref, judgement in judged(task).items():
-            if judgement.sure or ref not in task.labels or task.language != "en" or len(decided) >= most:
-                continue
-            (found,) = drive(judge_unsure(task.case, [judgement]), asked)
-            label = task.labels[ref]["causal_role"]
-            decided.append(found.by == "model")
-            agrees.append(found.role == label)
-            rules.append(judgement.role == label)
-            if show:
-                print(
-                    task.name, ref, "label", label, "rules", judgement.role, "now", found.role, found.by, found.reason, sep=" | "
-                )
+    for task, label, judgement in (labelled[i * len(labelled) // most] for i in range(most)):
+        (found,) = drive(judge_unsure(task.case, [judgement.model_copy(update={"sure": False})]), asked)
+        decided.append(found.by == "model")
+        right += [found.role == label] * decided[-1]
+        rules.append(judgement.role == label)
+        if show:
+            print(task.name, judgement.ref, label, "rules", judgement.role, "now", found.role, found.by, found.reason, sep=" | ")
     return {
-        "judgements": len(decided), "decided": _share(decided), "agreement": _share(agrees), "rules": _share(rules),
+        "judgements": len(decided), "decided": _share(decided), "right": _share(right), "rules": _share(rules),
         "requests": len(asked.answers), "failed": sum(answer is None for answer in asked.answers),
         "seconds": round(statistics.median(asked.seconds), 1),
     }  # fmt: skip

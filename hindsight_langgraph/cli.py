@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from hindsight_langgraph.config import HindsightConfig
@@ -31,7 +32,7 @@ def run() -> None:
     try:
         app()
     except HindsightError as error:
-        console.print(f"[red]{type(error).__name__}[/]: {error}")
+        console.print(f"[red]{type(error).__name__}[/]: {escape(str(error))}")
         sys.exit(1)
 
 
@@ -69,7 +70,9 @@ def show(
         units = memory.units(scope=user, statuses=None if everything else (Status.ACTIVE,))
     table = Table("said", "region", "kind", "status", "importance", "memory")
     for unit in sorted(units, key=lambda unit: unit.moment):
-        table.add_row(f"{unit.moment:%Y-%m-%d}", unit.region, unit.kind, unit.status, f"{unit.importance:.2f}", unit.content)
+        table.add_row(
+            f"{unit.moment:%Y-%m-%d}", unit.region, unit.kind, unit.status, f"{unit.importance:.2f}", escape(unit.content)
+        )
     console.print(table)
     console.print(
         ", ".join(f"{count} {region}" for region, count in Counter(unit.region for unit in units).items()) or "nothing yet"
@@ -169,6 +172,10 @@ def train(
     from hindsight_langgraph.memory import HindsightMemory
     from hindsight_langgraph.training.adapter import export_triplets
 
+    parts: dict[str | None, Part | None] = {None: None, "adapter": "adapter", "ranker": "ranker"}
+    if only not in parts:
+        raise CallError(f"--only {only}: say adapter or ranker")
+    part = parts[only]
     with HindsightMemory.open(config=_settings(path)) as memory:
         if back:
             version = memory.untrain()
@@ -180,9 +187,7 @@ def train(
             export.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             console.print(f"{len(lines)} triplets written to {export}")
             return
-        if only not in (None, "adapter", "ranker"):
-            raise CallError(f"--only {only}: say adapter or ranker")
-        trained = memory.train(scopes=users, only=cast("Part | None", only))
+        trained = memory.train(scopes=users, only=part)
     for line in trained.lines():
         console.print(line, markup=False, highlight=False)
     console.print("nothing changes" if trained.version is None else f"version {trained.version} is in use")
@@ -256,8 +261,8 @@ def doctor(path: PathOption = None) -> None:
     findings = examine(_settings(path))
     for finding in findings:
         console.print(
-            f"{'[green]ok[/]  ' if finding.ok else '[red]bad[/] '} {finding.what}"
-            + ("" if finding.ok else f"\n     {finding.remedy}")
+            f"{'[green]ok[/]  ' if finding.ok else '[red]bad[/] '} {escape(finding.what)}"
+            + ("" if finding.ok else f"\n     {escape(finding.remedy)}")
         )
     raise typer.Exit(0 if all(finding.ok for finding in findings) else 1)
 
@@ -292,9 +297,11 @@ def mcp(
             if allowed is None:
                 mcp_server.serve_stdio(memory, user=user)
             else:
+                address = f"http://{host}:{port}/mcp"
+                Console(stderr=True).print(f"serving {address}; Ctrl-C ends it", markup=False, highlight=False, soft_wrap=True)
                 mcp_server.serve_http(memory, allowed, host=host, port=port)
     except HindsightError as error:
-        Console(stderr=True).print(f"[red]{type(error).__name__}[/]: {error}")
+        Console(stderr=True).print(f"[red]{type(error).__name__}[/]: {escape(str(error))}")
         raise typer.Exit(1) from error
 
 
@@ -327,7 +334,8 @@ def review(
         said = one.review
         verdict = {True: "good", False: "bad", None: "-"}[said.success]
         recalled = "\n".join(unit.content for unit in one.units)
-        table.add_row(f"{said.at:%Y-%m-%d}", said.scope.user_id, verdict, recalled, said.correction, said.comment, one.fate)
+        told = (said.scope.user_id, verdict, recalled, said.correction, said.comment)
+        table.add_row(f"{said.at:%Y-%m-%d}", *map(escape, told), one.fate)
     console.print(table)
     console.print(", ".join(f"{count} {fate}" for fate, count in Counter(one.fate for one in done).items()) or "no reviews")
 
@@ -341,8 +349,9 @@ def new(
     from hindsight_langgraph.scaffold import TEMPLATES, new_project
 
     made = new_project(name, template)
-    console.print(f"{made}: {TEMPLATES[template]}")
-    console.print(f"cd {made} && pip install -e . && python -m pytest", style="bold", highlight=False)
+    console.print(f"{made}: {TEMPLATES[template]}", markup=False)
+    for line in (f"cd {made} && cp .env.example .env && pip install -e '.[dev]'", "langgraph dev    # or: python -m pytest"):
+        console.print(line, style="bold", markup=False, highlight=False, soft_wrap=True)
 
 
 def _settings(path: Path | None) -> HindsightConfig:

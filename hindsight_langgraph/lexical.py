@@ -25,7 +25,7 @@ AVERAGE_LENGTH: Final = 24.0
 _TOKEN = re.compile(
     r"[a-z0-9]+(?:[._'-][a-z0-9]+)*|[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|[^\W\d_a-z\u3400-\u9fff]+", re.IGNORECASE
 )
-_PARTS = re.compile(r"[._'-]")
+_PARTS: Final = re.compile(r"[._'-]")
 _STOP_WORDS: Final = """
 a an and are as at be been but by can could did do does for from had has have he her him his how i if in into is it its
 me my no not of on or our she should so some than that the their them then there these they this those to up us was we
@@ -55,6 +55,12 @@ def terms(text: str) -> list[str]:
         found.append(word)  # "dray-lite" is one name, and its parts are words
         found.extend(_stem(part) for part in _PARTS.split(word) if part and part not in _STOP)
     return found
+
+
+@lru_cache(maxsize=4_096)
+def distinct_terms(text: str) -> frozenset[str]:
+    """The index terms of a text; those of the last texts are remembered, since recall after recall looks at the same units."""
+    return frozenset(terms(text))
 
 
 def _term_id(term: str) -> int:

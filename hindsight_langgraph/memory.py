@@ -19,7 +19,7 @@ from hindsight_langgraph import tracing
 from hindsight_langgraph.annotation.examples import Example
 from hindsight_langgraph.annotation.feedback import Event
 from hindsight_langgraph.annotation.report import AnnotationReport
-from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory
+from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, timed
 from hindsight_langgraph.assembly import Parts, assemble
 from hindsight_langgraph.closing import Closing
 from hindsight_langgraph.config import HindsightConfig
@@ -766,7 +766,7 @@ class HindsightMemory(Closing):
         now = self.clock.now()
 
         def plan() -> Plan[None]:
-            turns = self._turns(seen.messages, now, earlier=_messages_in(seen.changed.values()))
+            turns = timed(self._turns(seen.messages, now, earlier=_messages_in(seen.changed.values())), seen.took_s)
             return observing.note(
                 turns, seen.changed, seen.errors, name=seen.id, run_id=seen.run_id, branch=seen.ns, scope=scope, now=now,
                 settings=self._settings,

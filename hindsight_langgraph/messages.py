@@ -84,6 +84,29 @@ def read_turns(messages: Iterable[Any], *, at: datetime | None = None, earlier: 
     return turns
 
 
+def given_up(messages: Iterable[Any], *, at: datetime) -> list[Turn]:
+    """The tool calls that nobody had answered when the user last began to speak, each as a failed turn that says so."""
+    open_calls: dict[str, _Call] = {}
+    overtaken: dict[str, _Call] = {}
+    before: Role | None = None
+    for place, message in enumerate(messages):
+        fields = _fields(message, place)
+        role = _ROLES.get(str(fields.get("role") or fields.get("type") or "").lower())
+        if role is Role.ASSISTANT:
+            open_calls |= _calls_of(fields.get("tool_calls"), str(fields.get("id") or ""))
+        elif role is Role.TOOL:
+            open_calls.pop(str(fields.get("tool_call_id")), None)
+            overtaken.pop(str(fields.get("tool_call_id")), None)
+        elif role is Role.USER and fields.get("id") != RECOLLECTION_ID and before is not Role.USER:
+            overtaken, open_calls = open_calls, {}
+        before = role
+    return [
+        Turn(id=f"cancelled:{name}", role=Role.TOOL, text="cancelled: the user spoke again before it answered", at=at, tool=call.name,
+             arguments=call.arguments, group=call.asked_in, error=True)
+        for name, call in overtaken.items()
+    ]  # fmt: skip
+
+
 def _is_ours(turn: Turn) -> bool:
     return turn.id == RECOLLECTION_ID or (turn.role is Role.TOOL and turn.tool in MEMORY_TOOLS)
 

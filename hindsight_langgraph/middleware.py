@@ -6,6 +6,7 @@ as it happens, so that nothing is lost when a summary replaces messages or a too
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, NotRequired, cast
 
@@ -15,9 +16,10 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from hindsight_langgraph.call_times import CallTimes
 from hindsight_langgraph.errors import MissingExtra, StoreError
 from hindsight_langgraph.memory import HindsightMemory
-from hindsight_langgraph.messages import read_turns
+from hindsight_langgraph.messages import given_up, read_turns
 from hindsight_langgraph.nodes.annotate import Told, latest_exchange, told_outcome
 from hindsight_langgraph.nodes.base import recollection_in
 from hindsight_langgraph.nodes.recall import arecollect, at_hand, query_of, recollect
@@ -66,6 +68,7 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
         self.memory = memory
         self.tools = memory.tools() if tools else []
         self._judge = outcome
+        self._times = CallTimes()
 
     # --- recall before the agent -----------------------------------------------------------------------------------------
 
@@ -114,7 +117,10 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
     ) -> ModelResponse[Any]:
         """Call the model with what was recalled just before the user's message."""
         found = recollect(self.memory, request.messages, recollection_in(request.state), scope=scope_of(), state=request.state)
-        return handler(request.override(messages=self._shown(request, found)))
+        began = self.memory.clock.now()
+        response = handler(request.override(messages=self._shown(request, found)))
+        self._times.note([message.id for message in response.result], began, self.memory.clock.now())
+        return response
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -123,7 +129,10 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
         found = await arecollect(
             self.memory, request.messages, recollection_in(request.state), scope=scope_of(), state=request.state
         )
-        return await handler(request.override(messages=self._shown(request, found)))
+        began = self.memory.clock.now()
+        response = await handler(request.override(messages=self._shown(request, found)))
+        self._times.note([message.id for message in response.result], began, self.memory.clock.now())
+        return response
 
     def _shown(self, request: ModelRequest[Any], found: Recollection | None) -> list[AnyMessage]:
         return cast("list[AnyMessage]", self.memory.prompt(request.messages, found))
@@ -134,27 +143,39 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
         """Take in an error that ends the run; what a tool answers is taken in with the messages."""
+        began = self.memory.clock.now()
         try:
-            return handler(request)
+            answer = handler(request)
         except GraphBubbleUp:  # an interrupt is no failure
             raise
         except Exception as error:
+            self._times.note([request.tool_call["id"]], began, self.memory.clock.now())
             self._take_in([*request.state["messages"], _failure(request, error)], recollection_in(request.state))
             self._close(Told(success=False, feedback="", error=_told(error)))
             raise
+        self._times.note([request.tool_call["id"]], began, self.memory.clock.now())
+        return answer
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
         """As `wrap_tool_call`."""
+        began = self.memory.clock.now()
         try:
-            return await handler(request)
+            answer = await handler(request)
         except GraphBubbleUp:
             raise
+        except asyncio.CancelledError as error:  # given up from outside: how the task ended is not known by that
+            self._times.note([request.tool_call["id"]], began, self.memory.clock.now())
+            await self._atake_in([*request.state["messages"], _failure(request, error)], recollection_in(request.state))
+            raise
         except Exception as error:
+            self._times.note([request.tool_call["id"]], began, self.memory.clock.now())
             await self._atake_in([*request.state["messages"], _failure(request, error)], recollection_in(request.state))
             await self._aclose(Told(success=False, feedback="", error=_told(error)))
             raise
+        self._times.note([request.tool_call["id"]], began, self.memory.clock.now())
+        return answer
 
     # --- outcome after the agent -----------------------------------------------------------------------------------------
 
@@ -200,17 +221,21 @@ class HindsightMiddleware(AgentMiddleware[MemoryAgentState, Any, Any]):
                 raise
 
     def _exchange(self, messages: Sequence[AnyMessage]) -> list[Turn]:
-        return latest_exchange(read_turns(messages, at=self.memory.clock.now()))
+        now = self.memory.clock.now()
+        turns = self._times.tell(read_turns(messages, at=now), messages)
+        return [*given_up(messages, at=now), *latest_exchange(turns)]
 
 
 def _ids(turns: list[Turn]) -> list[str]:
     return [turn.id for turn in turns]
 
 
-def _failure(request: ToolCallRequest, error: Exception) -> ToolMessage:
+def _failure(request: ToolCallRequest, error: BaseException) -> ToolMessage:
     call = request.tool_call
     return ToolMessage(_told(error), tool_call_id=call["id"] or "", name=call["name"], status="error")
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError):
+        return "CancelledError: cancelled before it answered"
     return f"{type(error).__name__}: {error}"

@@ -15,6 +15,7 @@ Every record is frozen and keyword-only. Instants are timezone-aware; a naive da
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -279,6 +280,8 @@ class Turn(Record):
     """For a tool message the id of the message that called the tool; calls of one group ran in parallel."""
     calls: tuple[str, ...] = ()
     """Names of the tools that the message calls."""
+    took_s: float | None = None
+    """How long the call, or the model's answer, took in seconds; None where the host does not say."""
     attachments: tuple[Attachment, ...] = ()
 
 
@@ -387,8 +390,9 @@ class EmbeddingSpace(Record):
     dimension: int = Field(gt=0)
 
 
-class Hit(Record):
-    """A unit found by one channel, with that channel's raw score."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hit:
+    """A unit found by one channel, with that channel's raw score; a plain value, since one search makes hundreds."""
 
     unit: MemoryUnit
     score: float

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
+from datetime import datetime
 from functools import wraps
 from typing import Any, Final, TypeVar, cast
 
@@ -14,6 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
+from hindsight_langgraph.annotation.trajectory import timed
 from hindsight_langgraph.errors import CallError
 from hindsight_langgraph.injected import stripped
 from hindsight_langgraph.memory import HindsightMemory, as_scope
@@ -80,14 +83,15 @@ class _Step:
             self.memory.touch(scope=scope)
         self._keep(turns, found, scope)
         shown, more = self._shown(given, found)
+        began = self.memory.clock.now()
         try:
             answer = stripped(function(shown, *args, **kwargs, **more), self.key)
         except GraphBubbleUp:  # an interrupt is no failure
             raise
         except Exception as error:
-            self.memory.annotate(self._exchange(messages, [self._failure(error)]), scope=scope, recollection=found)
+            self.memory.annotate(self._exchange(messages, [self._failure(error)], began), scope=scope, recollection=found)
             raise
-        self.memory.annotate(self._exchange(messages, _answered(answer, self.key)), scope=scope, recollection=found)
+        self.memory.annotate(self._exchange(messages, _answered(answer, self.key), began), scope=scope, recollection=found)
         return answer
 
     async def arun(
@@ -101,14 +105,15 @@ class _Step:
             await self.memory.atouch(scope=scope)
         self._keep(turns, found, scope)
         shown, more = self._shown(given, found)
+        began = self.memory.clock.now()
         try:
             answer = stripped(await function(shown, *args, **kwargs, **more), self.key)
         except GraphBubbleUp:
             raise
-        except Exception as error:
-            await self.memory.aannotate(self._exchange(messages, [self._failure(error)]), scope=scope, recollection=found)
+        except (Exception, asyncio.CancelledError) as error:
+            await self.memory.aannotate(self._exchange(messages, [self._failure(error)], began), scope=scope, recollection=found)
             raise
-        await self.memory.aannotate(self._exchange(messages, _answered(answer, self.key)), scope=scope, recollection=found)
+        await self.memory.aannotate(self._exchange(messages, _answered(answer, self.key), began), scope=scope, recollection=found)
         return answer
 
     def _scope(self, kwargs: Mapping[str, Any]) -> Scope:
@@ -141,15 +146,20 @@ class _Step:
         shown = self.memory.prompt(_messages(given, self.key), found)
         return _with_messages(given, shown, self.key), {}
 
-    def _failure(self, error: Exception) -> Turn:
+    def _failure(self, error: BaseException) -> Turn:
         now = self.memory.clock.now()
-        text = f"{type(error).__name__}: {error}"
+        why = "cancelled before it answered" if isinstance(error, asyncio.CancelledError) else str(error)
+        text = f"{type(error).__name__}: {why}"
         return Turn(id=f"error:{self.name}:{now.isoformat()}", role=Role.TOOL, text=text, at=now, tool=self.name, error=True)
 
-    def _exchange(self, messages: Sequence[Any], answers: Sequence[Any]) -> list[Turn]:
-        known = {id(message) for message in messages}
+    def _exchange(self, messages: Sequence[Any], answers: Sequence[Any], began: datetime) -> list[Turn]:
+        """The exchange with what the step answered, and how long that took."""
+        known, now = {id(message) for message in messages}, self.memory.clock.now()
         fresh = [answer for answer in answers if id(answer) not in known]
-        turns = read_turns([*messages, *fresh], at=self.memory.clock.now())
+        turns = read_turns([*messages, *fresh], at=now)
+        before = {turn.id for turn in read_turns(messages, at=now)}
+        said, new = [turn for turn in turns if turn.id in before], [turn for turn in turns if turn.id not in before]
+        turns = [*said, *timed(new, (now - began).total_seconds())]
         return latest_exchange(list({turn.id: turn for turn in turns}.values()))
 
 

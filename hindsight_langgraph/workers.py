@@ -23,9 +23,12 @@ QUEUE: Final = "hindsight"
 
 
 class Workplace:
-    """One memory a worker process, opened at its first task: stores are opened after a fork only."""
+    """One memory a worker process, opened at its first task: stores are opened after a fork only.
 
-    def __init__(self, config: HindsightConfig) -> None:
+    Without settings they are read from the environment, when the memory is opened.
+    """
+
+    def __init__(self, config: HindsightConfig | None = None) -> None:
         self._config = config
         self._lock = threading.Lock()
         self._opened: tuple[int, HindsightMemory] | None = None
@@ -35,8 +38,9 @@ class Workplace:
         """The memory of this process."""
         with self._lock:
             if self._opened is None or self._opened[0] != os.getpid():
-                off = self._config.consolidation.model_copy(update={"in_process": False})
-                self._opened = os.getpid(), HindsightMemory.open(config=self._config.model_copy(update={"consolidation": off}))
+                config = self._config or HindsightConfig.from_env()
+                off = config.consolidation.model_copy(update={"in_process": False})
+                self._opened = os.getpid(), HindsightMemory.open(config=config.model_copy(update={"consolidation": off}))
             return self._opened[1]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hindsight_langgraph.annotation.marks import marks, values, words
-from hindsight_langgraph.annotation.signals import Signal, signal_of
+from hindsight_langgraph.annotation.signals import Signal, signal_during
 from hindsight_langgraph.annotation.trajectory import Step, StepKind
 
 _READS: Final = frozenset(
@@ -100,7 +100,7 @@ def course_of(steps: Sequence[Step]) -> Course:
     checks = frozenset(i for i in tools if not steps[i].error and _is_check(steps, i, tools))
     recoveries, fatal = _recoveries(steps, tools, errors, checks)
     checks |= _looks_after(steps, tools, recoveries)
-    users = {i: signal_of(step.content) for i, step in enumerate(steps) if step.kind is StepKind.GOAL}
+    users = {i: signal_during(step.content) for i, step in enumerate(steps) if step.kind is StepKind.GOAL}
     turn = max((i for i, signal in users.items() if signal in (Signal.CORRECT, Signal.CHANGE)), default=-1)
     return Course(
         steps=tuple(steps), tools=tools, errors=errors, checks=checks, product=_product(steps, tools, checks, turn),

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from hindsight_langgraph.annotation.course import Course, course_of
+from hindsight_langgraph.annotation.marks import marks, words
 from hindsight_langgraph.annotation.signals import Signal, signal_of
 from hindsight_langgraph.annotation.trajectory import Step, StepKind
 from hindsight_langgraph.annotation.verdict import Case, Effect, Judgement, memory_ref, step_ref
@@ -17,6 +18,12 @@ from hindsight_langgraph.records import CausalRole, Episode, EpisodeEvent, Kind,
 
 SAME_SITUATION: Final = 0.8
 """Similarity (see `similarity.py`) from which a task is one that an episode tells already."""
+SAME_WORDS: Final = 0.5
+"""Share of words that two errors, or two corrections, have in common when they say the same."""
+REPEAT: Final = 0.02
+"""What each repetition adds to an episode's importance."""
+SOURCES_MOST: Final = 200
+"""Steps that an episode names as its sources; of one that came true often, the latest."""
 _EVENT_CHARS: Final = 160
 _LASTING: Final = re.compile(
     r"\bfrom now on\b|\bin (?:the )?future\b|\balways\b|\bnever\b|\bevery time\b|\bnext time\b|\bby default\b|以后|今后|往后|每次|一直|下次|永远|默认",
@@ -53,6 +60,39 @@ def worth_of(case: Case, *, novelty: float) -> Worth:
         correction=float(bool(_corrections(case, course))),
         exception=float(bool(course.fatal or course.symptoms) or any(not recovery.passing for recovery in course.recoveries)),
         novelty=novelty,
+    )
+
+
+def same_way(one: Episode, other: Episode) -> bool:
+    """Whether two tasks of one goal went the same way: both well or both badly, with the same failure and the same words of the user.
+
+    A task that failed otherwise, was put right this time, or taught something else is news (SPEC E). The numbers in an error may differ
+    (moments, identifiers), those in what the user corrected may not.
+    """
+    return (
+        one.success is other.success
+        and _alike(words(one.error), words(other.error))
+        and _alike(
+            words(one.user_correction) | marks(one.user_correction), words(other.user_correction) | marks(other.user_correction)
+        )
+    )
+
+
+def _alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
+    return len(mine & theirs) >= SAME_WORDS * len(mine | theirs)
+
+
+def repeated(stored: MemoryUnit, again: MemoryUnit) -> MemoryUnit:
+    """An episode that came true once more: counted, as fresh as the last time, and weightier. The revision is raised."""
+    return stored.model_copy(
+        update={
+            "confirmations": stored.confirmations + 1,
+            "said_at": max(stored.moment, again.moment),
+            "updated_at": again.updated_at,
+            "sources": tuple(dict.fromkeys((*stored.sources, *again.sources)))[-SOURCES_MOST:],
+            "importance": min(1.0, stored.importance + REPEAT),
+            "revision": stored.revision + 1,
+        }
     )
 
 

@@ -19,7 +19,7 @@ _DIGITS: Final = {**{c: n for n, c in enumerate("零一二三四五六七八九"
 _SCALES: Final = {"十": 10, "百": 100, "千": 1_000}
 _EMPTY_HAN: Final = frozenset("的了是在和吗呢吧就也都把被给我你他她它这那个们请帮")
 _EMPTY_WORDS: Final = frozenset(
-    ["user", "want", "need", "use", "get", "make", "do", "please", "new", "old", "one", "two", "first", "last", "now", "today", "work", "task", "thing", "way", "time", "keep", "like", "never", "alway", "before", "after", "everi", "any", "all", "more", "most", "other", "onli", "just", "also"]
+    ["user", "want", "need", "use", "get", "make", "do", "please", "new", "old", "one", "two", "first", "last", "now", "today", "work", "task", "thing", "way", "time", "keep", "like", "never", "alway", "before", "after", "everi", "any", "all", "more", "most", "other", "onli", "just", "also", "run", "go", "put", "let"]
 )  # fmt: skip
 
 

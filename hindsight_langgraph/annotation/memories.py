@@ -9,7 +9,7 @@ from typing import Final
 from hindsight_langgraph.annotation.course import Course, course_of
 from hindsight_langgraph.annotation.marks import clauses, marks, shared, values, words
 from hindsight_langgraph.annotation.roles import judge_steps
-from hindsight_langgraph.annotation.signals import Signal, is_reproach, overruled, praised
+from hindsight_langgraph.annotation.signals import Signal, is_reproach, overruled, praised, tells_a_change
 from hindsight_langgraph.annotation.trajectory import StepKind
 from hindsight_langgraph.annotation.used import use_of
 from hindsight_langgraph.annotation.verdict import Case, Effect, Given, Judgement, Use, memory_ref
@@ -58,8 +58,8 @@ def _judge(
     others = [other for other in case.memories if other is not memory]
     use = use_of(memory, case.steps, goal=case.goal, others=others, likeness=likeness)
     said = "\n".join([case.steps[i].content for i in course.users] + [case.outcome.feedback, case.outcome.error])
-    blamed = case.outcome.success is False and bool(causes & set(use.steps))
-    refuted, against = _refuted(memory, case, course, followed=blamed)
+    blamed = case.outcome.success is False and bool((causes | detours) & set(use.steps))
+    refuted, against = _refuted(memory, case, course, followed=blamed, decisive=use.decisive)
     confirmed = _confirmed(memory, said, case)
     thanked = bool(_told(memory, praised(said), case))
 
@@ -95,23 +95,28 @@ def _judge(
     return judged(CausalRole.NOISE, Effect.NONE, 0.04, use.reason, sure=not shared(memory.content, case.goal))
 
 
-def _refuted(memory: Given, case: Case, course: Course, *, followed: bool) -> tuple[bool, str]:
+def _refuted(memory: Given, case: Case, course: Course, *, followed: bool, decisive: bool) -> tuple[bool, str]:
     """Whether the user's words say that what the memory holds is not, or no longer, so.
 
-    Of a memory that the failing step followed, a complaint that so much as names it is enough.
+    Of a memory that the failing step followed, a complaint or an error that so much as names it is enough; of one that told that step
+    what to do, word that its matter changed.
     """
     corrections = [case.steps[i].content for i, signal in course.users.items() if signal is Signal.CORRECT]
     parts = [clause for text in corrections for clause in overruled(text).splitlines()]
     if case.outcome.success is False:
         praise = praised(case.outcome.feedback).splitlines()
         parts += (
-            [clause for clause in clauses(case.outcome.feedback) if clause not in praise]
+            [*(clause for clause in clauses(case.outcome.feedback) if clause not in praise), *clauses(case.outcome.error)]
             if followed
             else overruled(case.outcome.feedback).splitlines()
         )
     for clause in parts:
         if common := _told(memory, clause, case) - marks(case.goal) - words(case.goal):
             return True, f"the user said {', '.join(sorted(common)[:3])} is otherwise"
+    if followed and decisive:
+        for clause in tells_a_change(case.outcome.feedback).splitlines():
+            if common := _told(memory, clause, case):
+                return True, f"the user said {', '.join(sorted(common)[:3])} changed"
     return False, ""
 
 

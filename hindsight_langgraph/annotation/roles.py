@@ -217,6 +217,11 @@ def _culprit(course: Course, acts: list[int], complaint: str) -> int | None:
     return max(acts, key=lambda place: (shares(place), place))
 
 
+def _made_for(course: Course, maker: int, taker: int) -> bool:
+    """Whether a call took up what an earlier one had made, by the name that this one gave it."""
+    return bool(marks(course.steps[maker].content) & marks("\n".join(values(course.steps[taker].arguments))))
+
+
 def _wrong(course: Course, i: int, complaint: str) -> Finding:
     """Every call worked, and the result was wrong."""
     step = course.steps[i]
@@ -232,6 +237,8 @@ def _wrong(course: Course, i: int, complaint: str) -> Finding:
         return _CONTEXT, _NEUTRAL, 0.2, "checked, and could not see it", True
     if i in acts and culprit is not None and i > culprit:
         return _CONTEXT, _BAD, 0.5, "carried on what was wrong", False
+    if i in acts and culprit is not None and _made_for(course, i, culprit):
+        return _CONTEXT, _BAD, 0.5, "made what turned out wrong", False
     if step.kind is StepKind.TOOL:
         return _CONTEXT, _GOOD, 0.22, "was right in itself", True
     return _CONTEXT, _NEUTRAL, 0.2, "tells the result", True

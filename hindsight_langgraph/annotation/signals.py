@@ -38,7 +38,6 @@ _ABANDON: Final = re.compile(
 _CORRECT_START: Final = re.compile(
     r"^\W*(?:no\b(?! (?:thanks|thank you)\W*$)|nope\b|not\b|wrong\b|incorrect\b|that(?:'s| is) (?:not|wrong|incorrect|the wrong)\b|this (?:is(?: not|n't)|is wrong)\b"
     r"|it(?:'s| is) (?:not|wrong|still)\b|hm+,? (?:no|not)\b|you (?:forgot|missed|misread|misunderstood|used the wrong|broke)\b"
-    r"|(?:please )?(?:don't|do not|never)\b(?! (?:worry|bother|mind|need|know|think|forget|hesitate|have))"
     r"|不对|不是|不行|错了|不要|别|搞错|弄错|说错|写错|你(?:错|漏|忘|搞|弄|看)|又错|还是不|没有?(?:成功|生效|收到))",
     _I,
 )  # fmt: skip
@@ -46,8 +45,7 @@ _CORRECT: Final = re.compile(
     r"\b(?:is|was|are|were|that's|it's) (?:\w+ )?(?:wrong|incorrect|outdated|out of date|broken)\b|\bwrong (?:\w+)\b|\bshould(?:n't| not)? (?:be|have|go|use)\b|\bi (?:already )?(?:said|told you|asked (?:you )?(?:for|to))\b"
     r"|\b(?:can't|cannot|couldn't|doesn't|does not|didn't|did not|won't|isn't|aren't|wasn't) \w+|\bstill (?:not|broken|fails?|failing|wrong|the same|missing)\b|\bnot what i\b"
     r"|\b(?:missing|mistake|useless|failed|bounced|complained|rejected|retired|no longer)\b|\bwhy (?:did|didn't|would) you\b|\bnot\b[^,.;]*\bbut\b|\brather than\b"
-    r"|\b(?:we|you should) (?:always|never|only)\b"
-    r"|不对|错了|不该|不应该|应该是|应为|搞错|弄错|用错|怎么(?:又|一|还|会|没|不|能)|为什么(?:不|没|又|会)|说过|早就?改|都改|就改成|已经改|不是.{1,12}(?:是|而)|差评|投诉|不能(?!更)|不可以|不许|禁止|打不开|一律|我们(?:一直|从来|向来|一向|都是|只)"
+    r"|不对|错了|不该|不应该|应该是|应为|搞错|弄错|用错|怎么(?:又|一|还|会|没|不|能)|为什么(?:不|没|又|会)|说过|早就?改|都改|就改成|已经改|不是.{1,12}(?:是|而)|差评|投诉|不能用|打不开"
     r"|用不了|没(?:法|办法)用|还是(?:不|没)|失败|白(?:做|弄|跑)|漏了|忘了|过期|耽误|害得|赶不上|冻结",
     _I,
 )  # fmt: skip
@@ -68,6 +66,11 @@ _ACCEPT: Final = re.compile(
     r"|谢谢|多谢|感谢|搞定|完美|太好了|很好|解决了|可以了|好了|成功|满意|辛苦|帮了?大忙|就这样|不错|挺好|没毛病|没问题|喜欢",
     _I,
 )  # fmt: skip
+_RULES_OUT: Final = re.compile(
+    r"\b(?:don't|do not|never)\b(?! (?:worry|bother|mind|need|know|think|forget|hesitate|have))|\b(?:we|you should|must) (?:always|never|only|not)\b"
+    r"|不能(?!更)|不可以|不许|禁止|一律|我们(?:一直|从来|向来|一向|都是|只)|(?<![特个区分级])别(?!的|人|处|说|墅)",
+    _I,
+)
 _ASKS: Final = re.compile(r"[?？]\s*[\"”』」)]?\s*$|(?:吗|呢|好不好|行不行|可以吗)[。！]?\s*$")
 _REPROACH: Final = re.compile(
     r"\b(?:i|we) (?:already |clearly |just )?(?:told|said|asked|wrote|agreed|mentioned)\b|\b(?:again|as before|how many times|as always)\b"
@@ -76,9 +79,14 @@ _REPROACH: Final = re.compile(
 )
 _RETIRED: Final = re.compile(
     r"\b(?:no|not|n't|never|wrong|retired|outdated|old|former|previous|no longer|any ?more|moved|changed|replaced|renamed|expired|gone|closed|since|now)\b|n't\b"
-    r"|不(?!错|用谢)|没(?!毛病|问题|错)|错|改|换|旧|过期|作废|停用|下线|搬|早就|已经|现在|取消",
+    r"|不(?!错|用谢)|没(?!毛病|问题|错)|错|改|换|旧|过期|作废|停用|下线|搬|挪|迁|早就|已经|现在|取消",
     _I,
 )  # fmt: skip
+_CHANGED: Final = re.compile(
+    r"\b(?:moved|changed|raised|lowered|replaced|renamed|retired|expired|switched|merged|postponed|no longer|any ?more|used to)\b"
+    r"|(?:改|换|调|移|挪|推迟|提前)(?:成|到|为|至|了)|搬|迁|停用|下线|作废|过期|涨|降(?:到|了)|已经不|不再|早就",
+    _I,
+)
 
 
 def signal_of(text: str) -> Signal:
@@ -102,6 +110,14 @@ def signal_of(text: str) -> Signal:
     return Signal.ACCEPT if _ACCEPT.search(kept) or ("fine" in kept and "fine" not in text) else Signal.NONE
 
 
+def signal_during(text: str) -> Signal:
+    """What a message in the middle of a task says of the work: there a rule or a ban answers what was just done."""
+    found = signal_of(text)
+    if found in (Signal.NONE, Signal.CHANGE) and _RULES_OUT.search(_HARMLESS.sub("", text.replace("’", "'"))):
+        return Signal.CORRECT
+    return found
+
+
 def is_question(text: str) -> bool:
     """Whether a message ends by asking."""
     return bool(_ASKS.search(text))
@@ -116,6 +132,11 @@ def overruled(text: str) -> str:
     """The clauses in which the user says that something is not, or no longer, so."""
     kept = [clause for clause in clauses(text) if _RETIRED.search(_HARMLESS.sub("", clause))]
     return "\n".join(kept)
+
+
+def tells_a_change(text: str) -> str:
+    """The clauses in which the user says that something is another way now."""
+    return "\n".join(clause for clause in clauses(text) if _CHANGED.search(_HARMLESS.sub("", clause)))
 
 
 def praised(text: str) -> str:

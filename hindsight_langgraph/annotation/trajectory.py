@@ -53,7 +53,8 @@ class Step(Record):
     cancelled: bool = False
     """The call was given up before it answered."""
     took_s: float | None = None
-    """How long it took, in seconds, where the graph says so."""
+    """How long it took, in seconds: known to the middleware, to `@memory.step` and to an observed checkpointer; None where only messages
+    were seen."""
     run_id: str | None = None
     """The run of the graph that it was part of."""
     branch: str = ""
@@ -105,12 +106,22 @@ def steps_of(turns: Sequence[Turn], *, now: datetime, limit: int, run_id: str | 
             error=turn.error,
             cancelled=turn.error and bool(_CANCELLED.search(turn.text)),
             group=turn.group,
+            took_s=turn.took_s,
             run_id=run_id,
             branch=branch,
         )
         for turn in turns
         if turn.role is not Role.SYSTEM
     ]
+
+
+def timed(turns: Sequence[Turn], took_s: float | None) -> list[Turn]:
+    """Turns that came out of one piece of work, with how long it took, where that can be told: one answer, or calls made at once."""
+    done = [turn for turn in turns if turn.role in (Role.ASSISTANT, Role.TOOL)]
+    at_once = len(done) == 1 or (len({turn.group for turn in done}) == 1 and all(turn.group for turn in done))
+    if took_s is None or not at_once:
+        return list(turns)
+    return [turn.model_copy(update={"took_s": took_s}) if turn in done and turn.took_s is None else turn for turn in turns]
 
 
 def _kind_of(turn: Turn) -> StepKind:

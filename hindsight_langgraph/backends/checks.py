@@ -7,7 +7,7 @@ next start as a point without vectors. So a request is checked whole, and only t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final
 
 from hindsight_langgraph.errors import StoreRejected
@@ -76,6 +76,8 @@ def _check_sparse(vector: SparseVector, what: str) -> None:
     _check_numbers(vector.values, what)
 
 
-def _check_numbers(values: Iterable[float], what: str) -> None:
+def _check_numbers(values: Collection[float], what: str) -> None:
+    if sum(map(abs, values)) <= _LARGEST:
+        return  # then each of them is; ten times faster, and true of every vector but absurd ones
     if not all(math.isfinite(value) and abs(value) <= _LARGEST for value in values):
         raise StoreRejected(f"{what}: a number is not finite, or too large for 32 bits")

@@ -73,7 +73,10 @@ class EdgeShard:
                 case Rank():
                     queries = [_query(ranking, op.fields) for ranking in op.rankings]
                     found = self._shard.query_batch(_edge().QueryBatchRequest(queries))
-                    return [[point_of(each, each.score) for each in points] for points in found]
+                    return [
+                        [Point(id=str(each.id), payload=each.payload or {}, score=each.score) for each in points]
+                        for points in found
+                    ]
                 case Scroll():
                     return self._scroll(op)
                 case Count():

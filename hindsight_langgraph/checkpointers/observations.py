@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, cast
 
 from langchain_core.messages import BaseMessage
@@ -18,6 +19,8 @@ from hindsight_langgraph.checkpointers.cache import Cache
 _log = logging.getLogger(__name__)
 _REMEMBERED = 100_000
 """Ids of checkpoints, writes and messages that were shown already; some 10 MB."""
+_THREADS = 10_000
+"""Threads of which the moment of the last checkpoint is kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,6 +39,8 @@ class Observation:
     run_id: str | None
     configurable: Mapping[str, Any]
     """All of the run's configuration, for what else an application keeps there."""
+    took_s: float | None = None
+    """Seconds from the checkpoint before it, in the same run; None for writes, and where that is not known."""
     step: int | None = None
     """None for writes."""
     source: str = ""
@@ -61,12 +66,17 @@ class Watch:
     def __init__(self, observer: Observer) -> None:
         self._observer = observer
         self._seen: Cache[bool] = Cache(_REMEMBERED)
+        self._moments: Cache[datetime] = Cache(_THREADS)
         self._failed = threading.Event()
 
     def was_read(self, found: CheckpointTuple | None) -> None:
         """Note the messages of a checkpoint that was read: they are not new."""
         if found is not None:
-            thread = str(found.config.get("configurable", {}).get("thread_id"))
+            configurable = found.config.get("configurable", {})
+            thread = str(configurable.get("thread_id"))
+            self._moments.drop(
+                (thread, str(configurable.get("checkpoint_ns") or ""))
+            )  # whatever ran after it, a pause lies between
             for message in _messages(found.checkpoint["channel_values"]):
                 self._seen.put((thread, _name_of(message)), value=True)
 
@@ -82,10 +92,14 @@ class Watch:
         changed = {channel: values[channel] for channel in versions if channel in values}
         messages = tuple(m for m in _messages(changed) if self._is_new((run.thread_id, _name_of(m))))
         step = metadata.get("step")
+        began, ended = self._moments.get(place[:2]), _moment(checkpoint)
+        if ended is not None:
+            self._moments.put(place[:2], ended)
         self._show(
             run.observation(
                 ":".join(place),
                 checkpoint["id"],
+                took_s=max(0.0, (ended - began).total_seconds()) if began and ended else None,
                 step=step,
                 source=metadata.get("source", ""),
                 changed=changed,
@@ -155,6 +169,14 @@ def _messages(values: Mapping[str, Any]) -> Iterator[BaseMessage]:
     for channel, value in values.items():
         if type(value) is list and not channel.startswith("__"):
             yield from (item for item in cast("Iterable[Any]", value) if isinstance(item, BaseMessage))
+
+
+def _moment(checkpoint: Checkpoint) -> datetime | None:
+    try:
+        found = datetime.fromisoformat(checkpoint["ts"])
+    except (KeyError, TypeError, ValueError):
+        return None
+    return found if found.tzinfo else None
 
 
 def _error_text(value: Any) -> str:

@@ -20,6 +20,7 @@ from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import Key, attribute_keys, subject_keys
 from hindsight_langgraph.encoding.cues import is_chinese
 from hindsight_langgraph.encoding.match import replaces
+from hindsight_langgraph.encoding.repeats import is_another_event
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import is_restated
 from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
@@ -89,6 +90,8 @@ def judge_pair(older: MemoryUnit, newer: MemoryUnit, *, alike: Alike = frozenset
         return _retire(older, newer, "the same value no longer holds") if ends else None
     if one.negated != other.negated:
         return _retire(older, newer, "the opposite of the same") if likeness is not Likeness.OTHER else None
+    if likeness is not Likeness.OTHER and is_another_event(newer, older):
+        return None
     if likeness is Likeness.SAME and older.region is newer.region:
         return _merge(kept=older, gone=newer, reason="the same statement")
     if likeness is Likeness.MORE and older.region is newer.region and not one.negated:

@@ -21,7 +21,7 @@ from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import attribute_keys, subject_keys
 from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.identity import same_text
-from hindsight_langgraph.encoding.repeats import repeats, restates
+from hindsight_langgraph.encoding.repeats import is_another_event, repeats, restates
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import is_restated, stand_side_by_side
 from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
@@ -60,7 +60,7 @@ def find_duplicates(
     for closeness, one, other in _close_pairs(able, wanted, space=space, least=min(config.link_cosine, config.repeat_cosine)):
         older, newer = sorted((one, other), key=lambda unit: (unit.moment, unit.id))
         best = closest.setdefault(newer.id, closeness)
-        one_region = one.region is other.region
+        one_region = one.region is other.region and not is_another_event(newer, older)
         same = one_region and closeness >= config.merge_cosine and says_the_same(older, newer)
         again = closeness >= max(config.repeat_cosine, best - _NEAR_BEST) and _may_repeat(older, newer, closeness=closeness)
         if same or again:

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from hindsight_langgraph.encoding.assertions import triples
+from hindsight_langgraph.encoding.cues import cues
+from hindsight_langgraph.encoding.split import sentences
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Record
 
@@ -38,6 +41,10 @@ _JUST_SAID: Final = re.compile(
 )
 
 
+_TELLING: Final = frozenset({"preference", "instruction", "decision", "procedure", "introduce", "task_state", "habit", "state"})
+"""Cues of a sentence that is worth remembering by itself."""
+
+
 class ForgetRequest(Record):
     """What a user asks to have forgotten."""
 
@@ -66,6 +73,20 @@ def about(request: ForgetRequest, units: Iterable[MemoryUnit]) -> list[MemoryUni
     """The units that a request with a topic means: those that name everything that it names. Nothing is guessed."""
     wanted = set(request.topic)
     return [unit for unit in units if wanted and wanted <= _names(unit)]
+
+
+def rest_of(request: ForgetRequest, unit: MemoryUnit) -> str:
+    """What a unit says besides what is to be forgotten: its sentences that name nothing of it, where another one names all of it.
+
+    "" where there are none, or none that tells anything by itself: then the unit goes as a whole.
+    """
+    wanted = set(request.topic)
+    said = [sentence.strip() for sentence in sentences(unit.content) if sentence.strip()]
+    meant = [sentence for sentence in said if wanted & set(terms(sentence))]
+    if not any(wanted <= set(terms(sentence)) for sentence in meant):
+        return ""
+    rest = [sentence for sentence in said if sentence not in meant]
+    return " ".join(rest) if any(triples(sentence) or _TELLING & cues(sentence) for sentence in rest) else ""
 
 
 def _names(unit: MemoryUnit) -> set[str]:

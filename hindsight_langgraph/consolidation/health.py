@@ -34,7 +34,7 @@ class Health(Record):
     raw_chars: int = 0
     """Text of the active memories, and of everything that was taken in since the first turn."""
     sampled: bool = False
-    """True when texts and growth are counted over a part of a large memory."""
+    """True when growth is counted over a part of a large memory, and its texts are estimated from that."""
     last_full: datetime | None = None
     """When the last full pass began."""
 
@@ -71,7 +71,7 @@ class Health(Record):
             "region": self.by_region, "status": self.by_status, "tier": self.by_tier, "kind": self.by_kind, "said in": self.growth
         }  # fmt: skip
         rows = [line for name, table in tables.items() if table for line in ("", name, *bars(table))]
-        share = [] if self.share is None else ["", f"stored / raw text: {self.share:.0%}{' (sampled)' if self.sampled else ''}"]
+        share = [] if self.share is None else ["", f"stored / raw text: {self.share:.0%}{' (estimated)' if self.sampled else ''}"]
         unused = ["", "important, never recalled:", *(f"  {text}" for text in self.unused[:5])] if self.unused else []
         todo = self.advice()
         return [head, *rows, *share, *unused, "", *(f"→ {line}" for line in todo or ["nothing to do"])]

@@ -20,7 +20,7 @@ _CHARS: Final = 160
 
 
 def find_patterns(units: Iterable[MemoryUnit], *, now: datetime, config: ConsolidationConfig) -> list[Add]:
-    """A semantic unit for each statement, success or failure that came back in enough conversations."""
+    """A semantic unit for each statement, success or failure that came back often enough: in conversations, or said again word for word."""
     groups: defaultdict[str, list[MemoryUnit]] = defaultdict(list)
     for unit in units:
         if unit.region is Region.EPISODIC and unit.status is Status.ACTIVE and not unit.raw and not is_made(unit):
@@ -28,7 +28,7 @@ def find_patterns(units: Iterable[MemoryUnit], *, now: datetime, config: Consoli
     made: list[Add] = []
     for name, group in sorted(groups.items()):
         conversations = {unit.session_id for unit in group}
-        if name and len(conversations) >= config.pattern_size:
+        if name and len(conversations) + sum(unit.confirmations for unit in group) >= config.pattern_size:
             evidence = sorted(group, key=lambda unit: (unit.moment, unit.id))
             made.append(_pattern(name, evidence, now=now))
     return made
@@ -52,7 +52,8 @@ def _terms(text: str) -> str:
 
 def _pattern(name: str, evidence: Sequence[MemoryUnit], *, now: datetime) -> Add:
     latest = evidence[-1]
-    times = f"{len(evidence)} times, {evidence[0].moment:%Y-%m-%d} to {latest.moment:%Y-%m-%d}"
+    often = len(evidence) + sum(unit.confirmations for unit in evidence)
+    times = f"{often} times, {min(unit.valid_from or unit.moment for unit in evidence):%Y-%m-%d} to {latest.moment:%Y-%m-%d}"
     if latest.episode is not None:
         ending = latest.episode.error or latest.episode.outcome or ("success" if latest.episode.success else "failure")
         content = f"{clip(latest.episode.goal, _CHARS)} → {clip(ending, _CHARS)} ({times})"

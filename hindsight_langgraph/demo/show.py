@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console, Group
+from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -64,7 +65,8 @@ def show_changes(console: Console, units: Sequence[MemoryUnit]) -> None:
     for unit in units:
         successor = by_id.get(unit.superseded_by or "")
         if unit.status is Status.SUPERSEDED and successor is not None:
-            table.add_row(unit.content, f"{unit.valid_to:%d %b}" if unit.valid_to else "", successor.content)
+            until = f"{unit.valid_to:%d %b}" if unit.valid_to else ""
+            table.add_row(escape(unit.content), until, escape(successor.content))
     if table.row_count:
         console.print()
         console.print(table)
@@ -80,10 +82,13 @@ def show_answer(console: Console, question: Question, recollection: Recollection
     table.add_column("memory")
     for item in recollection.items:
         table.add_row(
-            f"{item.score:.2f}", *(f"{item.terms.get(name, 0.0):.2f}" for name in TERMS), str(item.standing), item.unit.content
+            f"{item.score:.2f}",
+            *(f"{item.terms.get(name, 0.0):.2f}" for name in TERMS),
+            str(item.standing),
+            escape(item.unit.content),
         )
     for reason in recollection.degraded:
-        table.add_row("", *("" for _ in TERMS), "degraded", reason)
+        table.add_row("", *("" for _ in TERMS), "degraded", escape(reason))
     title = Text(f"{'✔' if right else '✘'} {question.question}")
     said = Text(f"\n{answer}", style="bold").append(f"  [{recollection.tokens} tokens injected]", style="not bold dim")
     console.print(Panel(Group(table, said), title=title, title_align="left", border_style="green" if right else "red"))

@@ -62,9 +62,19 @@ def restates(newer: MemoryUnit, older: MemoryUnit) -> bool:
         return False
     if newer.kind is Kind.DECISION and older.kind is not Kind.DECISION and _OFFERS.search(before):
         return False  # who chooses among options names them again
-    if newer.kind in _RECURS and older.kind in _RECURS and RESTATED.search(_ONCE_MORE.sub("", said)) is None:
+    if newer.kind in _RECURS and older.kind in _RECURS and not _says_it_stays(said):
         return False
     return _says_so(said, before)
+
+
+def is_another_event(newer: MemoryUnit, older: MemoryUnit) -> bool:
+    """Whether the newer text tells of something that happened once more in another conversation, in whatever words."""
+    events = newer.kind in _RECURS and older.kind in _RECURS
+    return events and newer.session_id != older.session_id and not _says_it_stays(_said(newer))
+
+
+def _says_it_stays(said: str) -> bool:
+    return RESTATED.search(_ONCE_MORE.sub("", said)) is not None
 
 
 def _says_so(said: str, before: str) -> bool:

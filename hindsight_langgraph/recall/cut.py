@@ -62,7 +62,7 @@ def _varied(kept: Sequence[Kept], *, most: int) -> tuple[list[Kept], list[Droppe
     for place, candidate in enumerate(kept):
         if len(varied) == most:
             return varied, repeats, kept[place:]
-        words = frozenset(lexical.terms(candidate.unit.content))
+        words = lexical.distinct_terms(candidate.unit.content)
         if any(standing is candidate.standing and _overlap(words, other) >= SAME_TEXT for other, standing in seen):
             repeats.append(dropped(candidate, Stage.REPEAT, "says the same as a better one"))
         else:

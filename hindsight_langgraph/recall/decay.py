@@ -20,6 +20,8 @@ def age_days(moment: datetime | str | None, now: datetime) -> float | None:
 
 def decay(moment: datetime | str | None, now: datetime, *, per_day: float) -> float:
     """exp(-per_day x age), from 0 to 1; the neutral factor when the age is unknown."""
+    if isinstance(moment, datetime) and moment.tzinfo is not None:  # as a unit has it, hundreds of times a recall
+        return math.exp(-per_day * max(0.0, (now - moment).total_seconds() / DAY_S))
     age = age_days(moment, now)
     return NEUTRAL if age is None else math.exp(-per_day * age)
 

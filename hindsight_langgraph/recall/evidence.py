@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
@@ -47,7 +46,8 @@ def evidence(ranked: Sequence[Judged], cues: Cues, route: Route, *, cosine_floor
     """
     best, pool = ranked[:HEAD], ranked[:POOL]
     cosines = sorted((s.terms["cosine"] for s in pool if s.terms["cosine"] > 0), reverse=True) or [cosine_floor]
-    held = [frozenset(lexical.terms(_text(s.unit))) for s in pool]
+    held = [lexical.distinct_terms(_text(s.unit)) for s in pool]
+    rarity = _rarity(cues.topics, held)
     first = best[0].unit
     top = max(range(len(pool)), key=lambda i: pool[i].terms["cosine"])
     chinese = bool(_CHINESE.search(cues.text))
@@ -55,10 +55,10 @@ def evidence(ranked: Sequence[Judged], cues: Cues, route: Route, *, cosine_floor
         "likeness": (cosines[0] - cosine_floor) / (1 - cosine_floor),
         "standout": (cosines[0] - sum(cosines) / len(cosines)) / (1 - cosine_floor),
         "lead": (cosines[0] - (cosines[1] if len(cosines) > 1 else cosine_floor)) / (1 - cosine_floor),
-        "words_first": _share(cues.topics, held[0], held),
-        "words_likest": _share(cues.topics, held[top], held),
-        "words_head": _share(cues.topics, frozenset[str]().union(*held[:HEAD]), held),
-        "words_pool": _share(cues.topics, frozenset[str]().union(*held), held),
+        "words_first": _share(rarity, held[0]),
+        "words_likest": _share(rarity, held[top]),
+        "words_head": _share(rarity, frozenset[str]().union(*held[:HEAD])),
+        "words_pool": _share(rarity, frozenset[str]().union(*held)),
         "thing": best[0].terms["entity"],
         "thing_head": max(s.terms["entity"] for s in best),
         "rival": best[0].terms["rival"],
@@ -78,9 +78,13 @@ def _text(unit: MemoryUnit) -> str:
     return f"{unit.content} {' '.join(unit.entities)} {unit.triple.attribute if unit.triple else ''}"
 
 
-def _share(topics: Sequence[str], held: frozenset[str], pool: Sequence[frozenset[str]]) -> float:
+def _rarity(topics: Sequence[str], pool: Sequence[frozenset[str]]) -> dict[str, float]:
+    """How rare each of the query's terms is in the pool."""
+    df = {term: sum(term in words for words in pool) for term in topics}
+    return {term: math.log(1 + (len(pool) - n + 0.5) / (n + 0.5)) for term, n in df.items()}
+
+
+def _share(rarity: Mapping[str, float], held: frozenset[str]) -> float:
     """The share of the query's terms that are held, each weighed by how rare it is in the pool."""
-    df = Counter(term for words in pool for term in words)
-    weights = {term: math.log(1 + (len(pool) - df[term] + 0.5) / (df[term] + 0.5)) for term in topics}
-    total = sum(weights.values())
-    return sum(weight for term, weight in weights.items() if term in held) / total if total else 0.0
+    total = sum(rarity.values())
+    return sum(weight for term, weight in rarity.items() if term in held) / total if total else 0.0

@@ -27,12 +27,16 @@ class Kept:
 
     scored: Scored
     standing: Standing
-    why: tuple[str, ...] = ()
 
     @property
     def unit(self) -> MemoryUnit:
         """The candidate's unit."""
         return self.scored.unit
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """What speaks for it, for people."""
+        return _reasons(self.scored, self.standing)
 
 
 def standing_at(unit: MemoryUnit, moment: datetime) -> Standing | None:
@@ -93,7 +97,7 @@ def sift(
 
     `now` is the present; with `as_of`, a unit is judged by what was known and valid at that moment.
     """
-    moment = as_of or now
+    moment, readers = as_of or now, frozenset(scope.readers)
     kept: list[Kept] = []
     dropped: list[Dropped] = []
     spoken_over = overtaken([s.unit for s in scored])
@@ -101,7 +105,7 @@ def sift(
     for candidate in scored:
         standing = _standing(candidate.unit, moment, now=now, as_of=as_of)
         reason = (
-            _forbidden(candidate.unit, scope=scope, forgotten=forgotten)
+            _forbidden(candidate.unit, readers=readers, forgotten=forgotten)
             or _out_of_time(standing, cues)
             or _unfit(candidate, cues, sharing=sharing, scope=scope)
         )
@@ -109,7 +113,7 @@ def sift(
             dropped.append(_dropped(candidate, reason))
         else:
             shown = Standing.HISTORY if candidate.unit.id in spoken_over else standing or Standing.CURRENT
-            kept.append(Kept(scored=_discounted(candidate, scope, config), standing=shown, why=_reasons(candidate, shown)))
+            kept.append(Kept(scored=_discounted(candidate, scope, config), standing=shown))
     return sorted(kept, key=lambda k: -k.scored.score), dropped
 
 
@@ -118,11 +122,13 @@ def _standing(unit: MemoryUnit, moment: datetime, *, now: datetime, as_of: datet
         return standing_at(unit, moment)
     if unit.status is Status.SUPERSEDED:  # whenever the change takes effect, nobody wants the old plan told as the present one
         return Standing.HISTORY
+    if unit.valid_to is None:
+        return Standing.CURRENT
     return standing_at(unit, max(now, unit.moment))  # a message clock ahead of ours makes no unit unknown
 
 
-def _forbidden(unit: MemoryUnit, *, scope: Scope, forgotten: frozenset[str]) -> str:
-    if unit.owner not in scope.readers:
+def _forbidden(unit: MemoryUnit, *, readers: frozenset[str], forgotten: frozenset[str]) -> str:
+    if unit.owner not in readers:
         return "belongs to someone else"
     if unit.id in forgotten or (unit.sources and forgotten.issuperset(unit.sources)):
         return "forgotten on request"
@@ -177,7 +183,7 @@ def _discounted(candidate: Scored, scope: Scope, config: RecallConfig) -> Scored
     return candidate
 
 
-def _reasons(candidate: Scored, standing: Standing | None) -> tuple[str, ...]:
+def _reasons(candidate: Scored, standing: Standing) -> tuple[str, ...]:
     found = [f"found by {', '.join(candidate.candidate.channels)}"]
     told = {
         "speaker": "said by the one named",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 import orjson
@@ -111,7 +112,8 @@ class Standing(StrEnum):
     HISTORY = "history"
 
 
-class Item(Record):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
     """A unit that recall chose."""
 
     unit: MemoryUnit
@@ -132,8 +134,9 @@ class Stage(StrEnum):
     BUDGET = "budget"
 
 
-class Dropped(Record):
-    """A candidate that recall did not choose, with the reason."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """A candidate that recall did not choose, with the reason; a plain value, since one recall makes hundreds."""
 
     unit: MemoryUnit
     score: float

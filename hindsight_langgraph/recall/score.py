@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter, mul
 from types import MappingProxyType
 from typing import Final
 
@@ -140,7 +141,8 @@ def _fused(candidates: Sequence[Candidate], terms: list[Terms]) -> list[float]:
     structured: Mapping[str, float] = STRUCTURED
     if not any("dense" in candidate.channels for candidate in candidates):
         turns, structured = {**turns, **WITHOUT_DENSE}, {**STRUCTURED, **WITHOUT_DENSE}
-    base = [sum(turns[name] * told[name] for name in RANKED) for told in terms]
+    ranked = _weighted_sum({name: turns[name] for name in RANKED})
+    base = list(map(ranked, terms))
     around = {
         "neighbour": neighbour_fit(candidates, base),
         "nearby": neighbour_fit(candidates, base, within_s=NEARBY_S),
@@ -149,10 +151,14 @@ def _fused(candidates: Sequence[Candidate], terms: list[Terms]) -> list[float]:
     for name, values in around.items():
         for told, value in zip(terms, values, strict=True):
             told[name] = value
-    return [
-        SCALE * sum(share * told[name] for name, share in (turns if candidate.unit.raw else structured).items())
-        for candidate, told in zip(candidates, terms, strict=True)
-    ]
+    whole, stated = _weighted_sum(turns), _weighted_sum(structured)
+    return [SCALE * (whole if candidate.unit.raw else stated)(told) for candidate, told in zip(candidates, terms, strict=True)]
+
+
+def _weighted_sum(weights: Mapping[str, float]) -> Callable[[Terms], float]:
+    """The sum of terms by their weights, for hundreds of candidates."""
+    pick, shares = itemgetter(*weights), tuple(weights.values())
+    return lambda told: sum(map(mul, shares, pick(told)))
 
 
 def _turn_weights(candidates: Sequence[Candidate]) -> Mapping[str, float]:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from hindsight_langgraph import lexical
@@ -57,6 +58,7 @@ def describe(
     speakers = _speakers_named(candidates, cues)
     things = frozenset(entity for c in candidates for entity in c.unit.entities)
     named = named_things(cues.text, (c.unit for c in candidates), known=cues.entities)
+    kin = _chain(candidates, cues)
     described: list[Terms] = []
     for position, candidate in enumerate(candidates):
         unit, raw = candidate.unit, candidate.channels
@@ -68,7 +70,7 @@ def describe(
                 "bm25_context": raw.get("context", 0.0),
                 "session": raw.get("session", 0.0),
                 "speaker": float(unit.speaker_name in speakers),
-                "date": max((time_match(unit, time) for time in cues.times), default=0.0),
+                "date": max([time_match(unit, time) for time in cues.times]) if cues.times else 0.0,
                 "entity": _entity_share(unit, named),
                 "rival": float(is_rival(unit, named, things)),
                 "region": route.scores.get(unit.region, 0.0),
@@ -80,13 +82,11 @@ def describe(
                 "access": math.log1p(min(unit.references, MAX_ACCESS)) / math.log1p(MAX_ACCESS),
                 "outcome": float(unit.episode is not None and bool(unit.episode.outcome)),
                 "failure": coverage(unit, cues) if unit.episode is not None and unit.episode.success is False else 0.0,
-                "chain": chain_fit(unit, cues, candidates),
+                "chain": chain_fit(unit, cues, kin),
                 "dated": float(cues.question is Question.WHEN and _tells_time(unit)),
                 "past": float(unit.status is Status.SUPERSEDED),
                 "decided": float(unit.kind in (Kind.DECISION, Kind.TASK_STATE, Kind.EPISODE)),
-                "length": _saying(unit.content),
-                "digits": float(bool(_DIGIT.search(unit.content))),
-                "asks": float("?" in unit.content or "？" in unit.content),
+                **_form(unit.content),
                 "alias": float(unit.kind is Kind.ENTITY),
             }
         )
@@ -148,11 +148,15 @@ def conversation_fit(candidates: Sequence[Candidate], scores: Sequence[float]) -
     return [(means[(c.unit.owner, c.unit.session_id)] - low) / span if span > 0 else 0.0 for c in candidates]
 
 
-def chain_fit(unit: MemoryUnit, cues: Cues, candidates: Sequence[Candidate]) -> float:
-    """How well the unit's place in time fits a question about an end or a beginning (SPEC D4), among candidates of its things."""
+def _chain(candidates: Sequence[Candidate], cues: Cues) -> list[datetime]:
+    """The sorted moments of the candidates about the query's things; empty where the question is not about an end or a beginning."""
     if cues.question not in (Question.OUTCOME, Question.LATEST, Question.EARLIEST):
-        return 0.0
-    kin = sorted(c.unit.moment for c in candidates if not cues.entities or set(cues.entities) & set(c.unit.entities))
+        return []
+    return sorted(c.unit.moment for c in candidates if not cues.entities or set(cues.entities) & set(c.unit.entities))
+
+
+def chain_fit(unit: MemoryUnit, cues: Cues, kin: Sequence[datetime]) -> float:
+    """How well the unit's place in time fits a question about an end or a beginning (SPEC D4), among the moments of its `kin`."""
     if len(kin) < 2 or kin[0] == kin[-1]:
         return 0.0
     place = sum(moment <= unit.moment for moment in kin) / len(kin)
@@ -173,6 +177,12 @@ def _fits(values: Sequence[float | None], *, floor: float) -> list[float]:
     fits = [max(0.0, (value - floor) / (high - floor)) if value is not None else None for value in values]
     missing = min(fit for fit in fits if fit is not None) if floor or min(known) < 0 else 0.0
     return [missing if fit is None else fit for fit in fits]
+
+
+@lru_cache(maxsize=4_096)
+def _form(text: str) -> Mapping[str, float]:
+    """The terms of a text alone; those of the last texts are remembered, since recall after recall looks at the same units."""
+    return {"length": _saying(text), "digits": float(bool(_DIGIT.search(text))), "asks": float("?" in text or "？" in text)}
 
 
 def _saying(text: str) -> float:
@@ -201,5 +211,5 @@ def _entity_share(unit: MemoryUnit, named: frozenset[str]) -> float:
 
 def coverage(unit: MemoryUnit, cues: Cues) -> float:
     """Share of the query's index terms that a unit holds, with its predecessor."""
-    held = set(lexical.terms(lexical.context_text(unit)))
+    held = lexical.distinct_terms(lexical.context_text(unit))
     return sum(topic in held for topic in cues.topics) / len(cues.topics) if cues.topics else 0.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Final
 
 import numpy as np
@@ -88,8 +89,8 @@ def fit_rankers(lessons: Mapping[str, Sequence[Lesson]], *, shipped: Ranker | No
 
 def _need_libraries() -> None:
     try:
-        import lightgbm  # noqa: F401 - asked for before any work is done
-        import sklearn  # noqa: F401 - LightGBM's ranker needs it
+        for library in ("lightgbm", "sklearn"):  # LightGBM's ranker needs the second
+            import_module(library)
     except ImportError as error:
         raise MissingExtra(
             "a ranker is fitted with LightGBM and scikit-learn: pip install 'langgraph-hindsight[train]', or learn the adapter alone"

@@ -1,5 +1,7 @@
 """Tasks with a label for every step and memory, written for these tests apart from the labelled set that the rules were made on.
 
+They were labelled before they were judged; the rules have since been mended by what the later ones showed.
+
 A label is role and effect: D direct cause, C context, N noise; + towards the goal, - away from it, 0 neither.
 """
 
@@ -154,5 +156,21 @@ TASKS: dict[str, Labelled] = {
             memories=("user_x 的快递一般放菜鸟驿站。",),
         ),
         "D+ C+", "N0",
+    ),
+    "made wrong in an earlier step": (
+        case(
+            "Send the offer letter to the new designer.", call("docs.render", "offer_sommer.pdf", template="offer", name="Sommer", salary=52000),
+            call("mail.send", "sent", to="k.sommer@post.example", attach="offer_sommer.pdf"), says("The offer is out."),
+            memories=("The agreed salary for the designer is 52000.", "Offers are signed by Ruth."),
+            success=False, feedback="We raised it to 55000 yesterday! Now I have to call her and explain.", error="Wrong salary in the offer",
+        ),
+        "C- D- C0", "D- N0",
+    ),
+    "moved since": (
+        case(
+            "写一份周会通知发到群里。", plan("按老样子，周三下午三点。"), call("wechat.post", "已发送", group="产品组", text="周三下午三点周会，三楼会议室。"), says("通知发到产品组了。"),
+            memories=("周会在周三下午三点。", "user_y 养了两只鹦鹉。"), success=False, feedback="周会这个月起挪到周四了，好多人都订了错的会议室。", error="时间写错",
+        ),
+        "D- D- C0", "D- N0",
     ),
 }  # fmt: skip

@@ -28,11 +28,24 @@ def test_on_tasks_that_the_rules_were_not_made_on_roles_and_effects_hold():
     assert sum(effect is judgement.effect for (_, effect), judgement in pairs) / len(pairs) >= 0.93
 
 
-@pytest.mark.parametrize("name", ["a failure put right", "a test mended", "given up", "a memory out of date"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a failure put right", "a test mended", "given up", "a memory out of date", "a fault found by looking", "forbidden by the user",
+        "a limit of the service", "made wrong in an earlier step", "picked from what was offered",
+    ],
+)  # fmt: skip
 def test_every_step_of_a_task_is_judged_as_labelled(name: str):
     found, labels = judged(TASKS[name][0]), labels_of(name)
     steps = [ref for ref in labels if ref.isdigit()]
     assert {ref: (found[ref].role, found[ref].effect) for ref in steps} == {ref: labels[ref] for ref in steps}
+
+
+@pytest.mark.parametrize("name", ["nobody was told", "moved since", "made wrong in an earlier step", "a fault found by looking"])
+def test_every_memory_of_a_task_is_judged_as_labelled(name: str):
+    found, labels = judged(TASKS[name][0]), labels_of(name)
+    memories = [ref for ref in labels if not ref.isdigit()]
+    assert {ref: (found[ref].role, found[ref].effect) for ref in memories} == {ref: labels[ref] for ref in memories}
 
 
 def test_a_correction_turns_what_came_before_into_a_detour():

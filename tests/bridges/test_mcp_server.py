@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -287,6 +288,55 @@ async def test_over_http_a_client_that_goes_away_in_the_middle_leaves_the_server
     going.cancel()
     await asyncio.gather(going, return_exceptions=True)
     assert (await call(url, "alice", "memory_search", {"query": ASKED}))["memories"]
+
+
+BUSY_CLIENT = """
+import asyncio, sys, httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+async def main(url, token):
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http)) as client,
+    ):
+        texts = [f"My locker number in hall {n} is {n + 40}." for n in range(60)]
+        calls = [asyncio.create_task(client.call_tool("memory_write", {"text": text})) for text in texts]
+        await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
+        print("answered", flush=True)
+        await asyncio.gather(*calls)
+        print("all answered", flush=True)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def kill_a_busy_client(url: str, user: str) -> None:
+    """A client in a process of its own, killed while the server works on most of its calls."""
+    command = [sys.executable, "-W", "ignore", "-c", BUSY_CLIENT, url, TOKENS[user]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as client:
+        assert client.stdout
+        assert client.stdout.readline() == b"answered\n"
+        client.kill()
+        assert client.stdout.read() == b""  # calls were under way
+        assert client.wait() == -signal.SIGKILL
+
+
+async def test_over_http_a_client_that_is_killed_in_the_middle_of_its_calls_leaves_the_server_to_the_others(url: str):
+    async def others() -> list[dict[str, Any]]:
+        return [await call(url, user, "memory_search", {"query": ASKED}) for _ in range(5) for user in ("alice", "bob")]
+
+    killing = asyncio.to_thread(lambda: [kill_a_busy_client(url, "bob") for _ in range(2)])
+    answers, _ = await asyncio.gather(others(), killing)
+    assert all(answer["memories"][0]["content"] == FACT for answer in answers[::2])
+    assert (await call(url, "alice", "memory_write", {"text": "My bicycle is green."}))["memories"]
+    locker = await call(url, "bob", "memory_search", {"query": "What is my locker number in hall 3?", "limit": 20})
+    assert locker["memories"]
+    told = re.compile(r"My locker number in hall (\d+) is (\d+)\.")
+    for memory in locker["memories"]:
+        match = told.fullmatch(memory["content"])
+        assert match, "a note that was cut off is stored whole or not at all"
+        assert int(match[2]) == int(match[1]) + 40
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import tomllib
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -29,10 +32,11 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return made
 
 
-def run(project: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def run(project: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([str(project / "src"), str(ROOT)])
     environment = {**os.environ, "PYTHONPATH": path, "HINDSIGHT_PATH": str(project / "memory"), "LANGSMITH_TRACING": "false"}
     environment.pop("MODEL", None)
+    environment |= variables
     return subprocess.run([sys.executable, *command], cwd=project, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -47,14 +51,16 @@ def test_what_its_langgraph_json_names_is_there_and_answers_offline(project: Pat
     (name, served), idle = next(iter(config["graphs"].items())), config["graphs"]["consolidation"]
     package = served.split("/")[2]
     code = f"""
+import asyncio
 from {package}.context import Context
 from {package}.graph import consolidation, graph
 from {package}.memory import create_checkpointer
-assert consolidation().name == "consolidation"
+assert asyncio.run(consolidation()).name == "consolidation"
+served = asyncio.run(graph())
 run = {{"configurable": {{"user_id": "u1", "thread_id": "t"}}}}
 for text in ("I'm allergic to peanuts, remember that.", "What am I allergic to?"):
     run["configurable"]["thread_id"] += "t"
-    print(graph().invoke({{"messages": [("user", text)]}}, run, context=Context(user_id="u1"))["messages"][-1].text)
+    print(served.invoke({{"messages": [("user", text)]}}, run, context=Context(user_id="u1"))["messages"][-1].text)
 """
     done = run(project, "-c", code)
     assert done.returncode == 0, done.stderr
@@ -63,6 +69,55 @@ for text in ("I'm allergic to peanuts, remember that.", "What am I allergic to?"
     assert done.stdout.startswith(NOTHING)
     assert "I remember:" in done.stdout
     assert "peanuts" in done.stdout.split("I remember:")[1]
+
+
+def test_a_model_named_by_the_environment_is_given_what_is_remembered(project: Path):
+    bodies: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            choice = {"index": 0, "message": {"role": "assistant", "content": "No peanuts."}, "finish_reason": "stop"}
+            usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+            reply = {"id": "c", "object": "chat.completion", "created": 1, "model": "any", "choices": [choice], "usage": usage}
+            data = json.dumps(reply).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Stay silent."""
+
+    package = next((project / "src").iterdir()).name
+    code = f"""
+import asyncio
+from {package}.context import Context
+from {package}.graph import graph
+served = asyncio.run(graph())
+for thread, text in (("a", "I'm allergic to peanuts, remember that."), ("b", "What am I allergic to?")):
+    run = {{"configurable": {{"thread_id": thread}}}}
+    print(served.invoke({{"messages": [("user", text)]}}, run, context=Context(user_id="u1"))["messages"][-1].text)
+"""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/v1"
+        done = run(project, "-c", code, MODEL="any", OPENAI_BASE_URL=url, OPENAI_API_KEY="of no use")
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["No peanuts."] * 2
+    assert {body["model"] for body in bodies} == {"any"}
+    assert all(body["tools"] for body in bodies)
+    first, second = (json.dumps(body["messages"]) for body in bodies)
+    assert "recalled_memory" not in first
+    assert "recalled_memory" in second
+    assert "allergic to peanuts" in second
 
 
 def test_its_readme_shows_two_commands_and_what_memory_changes(project: Path):

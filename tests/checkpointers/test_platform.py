@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -22,9 +18,8 @@ from hindsight_langgraph.checkpointers.platform import store_url
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.errors import ConfigError
 from tests.checkpointers.made import META, checkpoint, config
-from tests.servers import Server, free_port
-
-ROOT = Path(__file__).parents[2]
+from tests.langgraph_server import serving_project
+from tests.servers import Server
 
 
 @pytest.mark.parametrize(
@@ -91,14 +86,6 @@ graph = builder.compile()
 """
 
 
-def _langgraph() -> str:
-    """The langgraph command: that of HINDSIGHT_LANGGRAPH_CLI, of this environment, or on the path."""
-    beside = Path(sys.executable).with_name("langgraph")
-    found = os.environ.get("HINDSIGHT_LANGGRAPH_CLI") or (str(beside) if beside.exists() else shutil.which("langgraph"))
-    assert found, "install langgraph-cli[inmem], or deselect these tests with -m 'not platform'"
-    return found
-
-
 @contextmanager
 def _served(directory: Path) -> Iterator[str]:
     (directory / "graph.py").write_text(GRAPH)
@@ -109,34 +96,8 @@ def _served(directory: Path) -> Iterator[str]:
         "checkpointer": {"path": "./checkpointer.py:create_checkpointer"},
     }
     (directory / "langgraph.json").write_text(json.dumps(settings))
-    port = free_port()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "HINDSIGHT_PATH": str(directory / "memory"),
-        "LANGSMITH_TRACING": "false",
-        "LANGGRAPH_CLI_NO_ANALYTICS": "1",
-        "HTTPS_PROXY": "http://127.0.0.1:9",  # nothing outside can be reached
-        "NO_PROXY": "127.0.0.1,localhost",
-    }
-    command = [_langgraph(), "dev", "--no-browser", "--no-reload", "--port", str(port), "--host", "127.0.0.1"]
-    with (directory / "log").open("wb") as log:
-        process = subprocess.Popen(command, cwd=directory, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        url = f"http://127.0.0.1:{port}"
-        end = time.monotonic() + 90
-        while True:
-            try:
-                _call(url, "GET", "/ok")
-                break
-            except (urllib.error.URLError, ConnectionError):
-                assert process.poll() is None, (directory / "log").read_text()[-3000:]
-                assert time.monotonic() < end, (directory / "log").read_text()[-3000:]
-                time.sleep(0.2)
+    with serving_project(directory, memory=directory / "memory") as url:
         yield url
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
 
 
 def _call(url: str, method: str, path: str, body: Any = None) -> Any:

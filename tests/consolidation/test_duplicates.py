@@ -44,6 +44,12 @@ def test_units_of_two_regions_never_merge():
     assert verbs(unit("We ship on Friday"), unit("We ship on Friday", day=1, kind=Kind.DECISION)) == []
 
 
+def test_the_same_event_in_another_conversation_is_another_event():
+    first = unit("The build ran out of disk", kind=Kind.TASK_STATE, session_id="s1")
+    assert verbs(first, unit("The build ran out of disk", day=1, kind=Kind.TASK_STATE, session_id="s2")) == []
+    assert verbs(first, unit("The build ran out of disk", day=1, kind=Kind.TASK_STATE, session_id="s1")) == ["merge"]
+
+
 @pytest.mark.parametrize(
     ("before", "said"),
     [

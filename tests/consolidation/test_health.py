@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from hindsight_langgraph.consolidation.health import Health, bars
+from hindsight_langgraph.flows import examining
 from tests.clock import FakeClock
 from tests.consolidation.scene import later, store, unit
 from tests.memory.opening import open_memory
@@ -34,6 +37,15 @@ def test_the_share_is_of_everything_that_was_said(tmp_path: Path, clock: FakeClo
     assert health.raw_chars == sum(map(len, said))
     assert health.share is not None
     assert 0 < health.share < 1
+
+
+def test_the_share_of_a_large_memory_is_estimated_from_its_newest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(examining, "SAMPLE", 4)
+    with open_memory(tmp_path, clock=FakeClock(later(20))) as memory:
+        store(memory, *(unit("x" * 10, day=i) for i in range(8)))
+        health = memory.health(scope="u1")
+    assert health.sampled
+    assert health.stored_chars == 80
 
 
 def test_advice_follows_from_the_figures():

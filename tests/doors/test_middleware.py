@@ -206,6 +206,24 @@ def test_streaming_gives_the_answer_token_by_token_and_no_memory_text(memory: Hi
     assert "window seats" in model.shown[0]
 
 
+async def test_streaming_on_a_running_loop_gives_the_same(memory: HindsightMemory):
+    await memory.aremember([("user", FACT)], scope="u1")
+    model = saying("a window seat")
+    stream = agent_of(memory, model).astream(asking(ASKED), run_of("u1"), stream_mode="messages")
+    parts = [part async for part in stream]
+    tokens = [chunk.text for chunk, told in parts if told["langgraph_node"] == "model" and chunk.type.startswith("AI")]
+    assert "".join(tokens) == "a window seat"
+    assert len(tokens) > 1
+    assert not any("recalled_memory" in chunk.text for chunk, _ in parts)
+    assert "window seats" in model.shown[0]
+
+
+def test_its_state_is_private(memory: HindsightMemory):
+    agent, plain = agent_of(memory, saying("ok")), create_agent(saying("ok"), [timetable])
+    for schema in ("get_input_jsonschema", "get_output_jsonschema"):
+        assert set(getattr(agent, schema)()["properties"]) == set(getattr(plain, schema)()["properties"])
+
+
 def test_every_stream_mode_works(memory: HindsightMemory):
     agent = agent_of(memory, saying(*["ok"] * 5))
     for mode in ("values", "updates", "debug", "custom", "tasks"):
@@ -220,11 +238,14 @@ class Seat(BaseModel):
     kind: str
 
 
-def test_structured_output_works_beside_it(memory: HindsightMemory):
+@pytest.mark.parametrize("awaiting", [False, True])
+def test_structured_output_works_beside_it(memory: HindsightMemory, awaiting: bool):
     memory.remember([("user", FACT)], scope="u1")
     model = saying(calling("Seat", kind="window"))
     agent = agent_of(memory, model, response_format=ToolStrategy(Seat))
-    assert agent.invoke(asking(ASKED), run_of("u1"))["structured_response"] == Seat(kind="window")
+    asked = asking(ASKED)
+    state = asyncio.run(agent.ainvoke(asked, run_of("u1"))) if awaiting else agent.invoke(asked, run_of("u1"))
+    assert state["structured_response"] == Seat(kind="window")
     assert "window seats" in model.shown[0]
 
 

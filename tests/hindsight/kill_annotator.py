@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,11 @@ def main(directory: Path, redis_url: str | None) -> None:
     while True:
         place = directory / str(point)
         options = {} if redis_url is None else {"redis_url": redis_url, "prefix": f"kill-{point}"}
-        in_child(lambda place=place, options=options: _work(place, options))
-        code = in_child(lambda place=place, options=options, point=point: _tell(place, options, die_after=point))
+        in_child(partial(_work, place, options))
+        code = in_child(partial(_tell, place, options, die_after=point))
         if code == 0 and point:
             return
-        in_child(lambda place=place, options=options, point=point: _claim_again(place, options, point))
+        in_child(partial(_claim_again, place, options, point))
         point += 1 if redis_url is None or point == 0 else STRIDE
 
 

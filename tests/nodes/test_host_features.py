@@ -176,6 +176,84 @@ def test_every_durability_mode_remembers_and_persists_nothing_injected(memory: H
     assert "window seats" not in held
 
 
+@pytest.mark.parametrize("awaiting", [False, True])
+def test_parallel_branches_read_one_recollection_and_are_taken_in_once(memory: HindsightMemory, awaiting: bool):
+    shown: dict[str, str] = {}
+
+    def branch(name: str) -> Any:
+        def agent(state: MemoryState) -> dict[str, Any]:
+            shown[name] = shown_in(memory.prompt(state["messages"], state.get("recollection")))
+            return {"messages": [AIMessage(f"My {name} locker number is 42.", id=name)]}
+
+        return agent
+
+    builder = StateGraph(MemoryState)
+    builder.add_node("recall", RecallBeforePlan(memory)).add_node("annotate", AnnotateAfterStep(memory))
+    builder.add_edge(START, "recall")
+    for name in ("left", "right"):
+        builder.add_node(name, branch(name)).add_edge("recall", name)
+    builder.add_edge(["left", "right"], "annotate")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    asked: Any = {"messages": [HumanMessage(ASKED)]}
+    asyncio.run(graph.ainvoke(asked, run_of("u1"))) if awaiting else graph.invoke(asked, run_of("u1"))
+    memory.settle()
+    assert all("window seats" in text for text in shown.values())
+    assert set(shown) == {"left", "right"}
+    steps = [step.id for step in memory.trajectory(scope=Scope(user_id="u1", session_id="t1")).steps]
+    assert {"left", "right"} <= set(steps)
+    assert len(steps) == len(set(steps))
+
+
+@pytest.mark.parametrize("awaiting", [False, True])
+def test_memory_nodes_in_each_of_two_parallel_branches_do_not_collide(memory: HindsightMemory, awaiting: bool):
+    shown: list[str] = []
+
+    def agent(state: MemoryState) -> dict[str, Any]:
+        shown.append(shown_in(memory.prompt(state["messages"], state.get("recollection"))))
+        return {"messages": [AIMessage("ok")]}
+
+    builder = StateGraph(MemoryState)
+    for side in ("left", "right"):
+        builder.add_node(f"recall_{side}", RecallBeforePlan(memory)).add_node(side, agent)
+        builder.add_node(f"annotate_{side}", AnnotateAfterStep(memory))
+        builder.add_edge(START, f"recall_{side}").add_edge(f"recall_{side}", side).add_edge(side, f"annotate_{side}")
+    graph = builder.compile()
+    asked: Any = {"messages": [HumanMessage(ASKED)]}
+    asyncio.run(graph.ainvoke(asked, run_of("u1"))) if awaiting else graph.invoke(asked, run_of("u1"))
+    assert ["window seats" in text for text in shown] == [True, True]
+
+
+@pytest.mark.parametrize("awaiting", [False, True])
+def test_a_subgraph_that_is_interrupted_and_resumed_has_its_memory(memory: HindsightMemory, awaiting: bool):
+    shown: list[str] = []
+    outer = StateGraph(MemoryState)
+    outer.add_node("inner", looping(memory, shown)).add_edge(START, "inner")
+    graph = outer.compile(checkpointer=InMemorySaver())
+    asked: Any = {"messages": [HumanMessage(ASKED)]}
+    resume: Command[Any] = Command(resume="yes")
+
+    async def talk() -> Any:
+        await graph.ainvoke(asked, run_of("u1"))
+        return await graph.ainvoke(resume, run_of("u1"))
+
+    state = asyncio.run(talk()) if awaiting else [graph.invoke(step, run_of("u1")) for step in (asked, resume)][-1]
+    assert ["window seats" in text for text in shown] == [True, True]
+    assert state["messages"][-1].text == "done"
+
+
+async def test_the_nodes_stream_in_every_mode_and_answer_a_batch_on_a_running_loop(memory: HindsightMemory):
+    graph = build(memory)
+    for mode in ("values", "updates", "messages", "debug", "custom", "tasks", "checkpoints"):
+        asked: Any = {"messages": [HumanMessage(f"My locker number in hall {mode} is 42.")]}
+        assert [part async for part in graph.astream(asked, run_of("u1", mode), stream_mode=mode)] or mode == "custom"
+    many: Any = [{"messages": [HumanMessage(f"My locker number is {n + 40}.")]} for n in range(4)]
+    await graph.abatch(many, [run_of(f"user{n}") for n in range(4)])
+    await memory.asettle()
+    assert "hall values" in " ".join(unit.content for unit in await memory.aunits(scope="u1"))
+    for n in range(4):
+        assert all(str(n + 40) in unit.content for unit in await memory.aunits(scope=f"user{n}"))
+
+
 def test_a_node_that_is_retried_takes_the_step_in_once(memory: HindsightMemory):
     tries: list[int] = []
 

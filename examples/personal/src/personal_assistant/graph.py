@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from langchain.agents import create_agent
@@ -29,11 +30,11 @@ def build(memory: HindsightMemory, model: BaseChatModel, **compiled: Any) -> Any
     )
 
 
-def graph() -> Any:
-    """What `langgraph dev` serves; the server brings the checkpointer."""
-    return build(open_memory(), chat_model())
+async def graph() -> Any:
+    """What `langgraph dev` serves; the server brings the checkpointer, and opening files must not hold its loop up."""
+    return await asyncio.to_thread(lambda: build(open_memory(), chat_model()))
 
 
-def consolidation() -> Any:
+async def consolidation() -> Any:
     """The graph that puts a user's memory in order when they are idle."""
-    return open_memory().consolidation_graph()
+    return (await asyncio.to_thread(open_memory)).consolidation_graph()

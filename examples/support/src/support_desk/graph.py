@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -38,11 +39,11 @@ def build(memory: HindsightMemory, model: BaseChatModel, **compiled: Any) -> Any
     return builder.compile(**compiled)
 
 
-def graph() -> Any:
-    """What `langgraph dev` serves; the server brings the checkpointer."""
-    return build(open_memory(), chat_model())
+async def graph() -> Any:
+    """What `langgraph dev` serves; the server brings the checkpointer, and opening files must not hold its loop up."""
+    return await asyncio.to_thread(lambda: build(open_memory(), chat_model()))
 
 
-def consolidation() -> Any:
+async def consolidation() -> Any:
     """The graph that puts a customer's memory in order when they are idle."""
-    return open_memory().consolidation_graph()
+    return (await asyncio.to_thread(open_memory)).consolidation_graph()
