@@ -19,8 +19,9 @@ from hindsight_langgraph import tracing
 from hindsight_langgraph.annotation.examples import Example
 from hindsight_langgraph.annotation.feedback import Event
 from hindsight_langgraph.annotation.report import AnnotationReport
-from hindsight_langgraph.annotation.trajectory import Outcome, Trajectory, read_trajectory, timed
+from hindsight_langgraph.annotation.trajectory import Trajectory, read_trajectory
 from hindsight_langgraph.assembly import Parts, assemble
+from hindsight_langgraph.calls import Call
 from hindsight_langgraph.closing import Closing
 from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.consolidation.applying import restore
@@ -38,17 +39,12 @@ from hindsight_langgraph.flows import (
     hindsight,
     learning,
     moving,
-    noting,
-    observing,
-    recalling,
-    writing,
 )  # fmt: skip
 from hindsight_langgraph.flows.caring import Due
 from hindsight_langgraph.flows.reviewing import Applied, Review, apply_review
 from hindsight_langgraph.flows.teaching import read_lessons
-from hindsight_langgraph.flows.telling import tell_outcome
 from hindsight_langgraph.graphs.consolidator import Consolidator
-from hindsight_langgraph.messages import inject, read_turns
+from hindsight_langgraph.messages import inject
 from hindsight_langgraph.ops import Embed, FetchUnits, Later, Settle, Where
 from hindsight_langgraph.plan import Plan, adrive, ask, drive
 from hindsight_langgraph.ports import Clock, TokenCounter
@@ -57,11 +53,10 @@ from hindsight_langgraph.recall.route import RouteHead
 from hindsight_langgraph.recall.trigger import recall_trigger
 from hindsight_langgraph.records import EmbeddingSpace, MemoryUnit, Scope, Status, Turn
 from hindsight_langgraph.reembed import reembed
-from hindsight_langgraph.scoping import scope_from_settings, scope_of_run
+from hindsight_langgraph.scoping import as_scope, scope_from_settings, scope_of_run
 from hindsight_langgraph.training.deployment import Part, Shelves, Trained, learn
 from hindsight_langgraph.transfer import export_units, import_units
-from hindsight_langgraph.working.session import read_session
-from hindsight_langgraph.working.task_memory import Fields, read_task, write_task
+from hindsight_langgraph.working.task_memory import Fields, read_task
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -184,19 +179,19 @@ class HindsightMemory(Closing):
         Returns:
             One report a session that was written, with each turn's fate and its reasons.
         """
-        return self._run(self._remember(messages, scope, at, dry_run=False))
+        return self._run(self._call.remember(messages, scope, at, dry_run=False))
 
     async def aremember(self, messages: Iterable[Any], *, scope: Scope | str, at: datetime | None = None) -> list[WriteReport]:
         """As `remember`."""
-        return await self._arun(self._remember(messages, scope, at, dry_run=False))
+        return await self._arun(self._call.remember(messages, scope, at, dry_run=False))
 
     def explain(self, messages: Iterable[Any], *, scope: Scope | str, at: datetime | None = None) -> list[WriteReport]:
         """What `remember` would decide, and why, without writing anything."""
-        return self._run(self._remember(messages, scope, at, dry_run=True))
+        return self._run(self._call.remember(messages, scope, at, dry_run=True))
 
     async def aexplain(self, messages: Iterable[Any], *, scope: Scope | str, at: datetime | None = None) -> list[WriteReport]:
         """As `explain`."""
-        return await self._arun(self._remember(messages, scope, at, dry_run=True))
+        return await self._arun(self._call.remember(messages, scope, at, dry_run=True))
 
     def held(self, *, scope: Scope | str) -> list[MemoryUnit]:
         """Units that wait for the user's decision, because the policy of their kind is "ask" (`config.write.policies`)."""
@@ -233,13 +228,13 @@ class HindsightMemory(Closing):
             recollection: what the step was given by `recall`.
             at: when messages without a time of their own were said; None means now.
         """
-        self._run(self._annotate(messages, scope, recollection, at))
+        self._run(self._call.annotate(messages, scope, recollection, at))
 
     async def aannotate(
         self, messages: Iterable[Any], *, scope: Scope | str, recollection: Recollection | None = None, at: datetime | None = None
     ) -> None:
         """As `annotate`."""
-        await self._arun(self._annotate(messages, scope, recollection, at))
+        await self._arun(self._call.annotate(messages, scope, recollection, at))
 
     def settle(self, *, scope: Scope | str | None = None, timeout_s: float = 60.0) -> bool:
         """Wait until what was taken in is written, for one user or for all. Returns whether it was in time."""
@@ -265,13 +260,13 @@ class HindsightMemory(Closing):
         Returns:
             What is injected (`.text`), the units, and every candidate with its score terms and the reason of its fate.
         """
-        return self._run(self._recall(query, scope, as_of, visible))
+        return self._run(self._call.recall(query, scope, as_of, visible))
 
     async def arecall(
         self, query: Query | str, *, scope: Scope | str, as_of: datetime | None = None, visible: Collection[str] = ()
     ) -> Recollection:
         """As `recall`."""
-        return await self._arun(self._recall(query, scope, as_of, visible))
+        return await self._arun(self._call.recall(query, scope, as_of, visible))
 
     def recall_due(self, query: Query, *, before: Recollection | None, failed: bool = False) -> str:
         """Why a step calls for a recall, blank where what was recalled before still serves (SPEC D13).
@@ -281,7 +276,7 @@ class HindsightMemory(Closing):
             before: what was last recalled in this run; None where it is not at hand.
             failed: whether the last tool call went wrong.
         """
-        return recall_trigger(self._redacted(query), before=None if before is None else before.query, failed=failed)
+        return recall_trigger(self._call.redacted(query), before=None if before is None else before.query, failed=failed)
 
     def prompt(self, messages: Sequence[BaseMessage], recollection: Recollection | None) -> list[BaseMessage]:
         """The input of one model call: the messages with what was recalled, fenced, just before the user's (SPEC D11).
@@ -310,19 +305,19 @@ class HindsightMemory(Closing):
             scope: whose task.
             duration_s: how long the task is expected to take, in seconds; the memory of it lives 1.5 times as long.
         """
-        self._run(self._write_task(fields, scope, duration_s))
+        self._run(self._call.write_task(fields, scope, duration_s))
 
     async def awrite_task(self, fields: Mapping[str, JsonValue], *, scope: Scope | str, duration_s: float | None = None) -> None:
         """As `write_task`."""
-        await self._arun(self._write_task(fields, scope, duration_s))
+        await self._arun(self._call.write_task(fields, scope, duration_s))
 
     def read_session(self, *, scope: Scope | str, budget: int | None = None) -> list[Turn]:
         """The thread's last turns that fit a budget in tokens (2,000 by default), newest first (SPEC A4)."""
-        return self._run(self._read_session(scope, budget))
+        return self._run(self._call.read_session(scope, budget))
 
     async def aread_session(self, *, scope: Scope | str, budget: int | None = None) -> list[Turn]:
         """As `read_session`."""
-        return await self._arun(self._read_session(scope, budget))
+        return await self._arun(self._call.read_session(scope, budget))
 
     # --- hindsight -------------------------------------------------------------------------------------------------------
 
@@ -335,11 +330,11 @@ class HindsightMemory(Closing):
             feedback: what the user said of it.
             error: what went wrong, where that is known.
         """
-        self._run(self._outcome(scope, success, feedback, error))
+        self._run(self._call.outcome(scope, success, feedback, error))
 
     async def aoutcome(self, *, scope: Scope | str, success: bool | None, feedback: str = "", error: str = "") -> None:
         """As `outcome`."""
-        await self._arun(self._outcome(scope, success, feedback, error))
+        await self._arun(self._call.outcome(scope, success, feedback, error))
 
     def trajectory(self, *, scope: Scope | str) -> Trajectory:
         """The steps of the task in hand, the memories it was given, and its outcome."""
@@ -737,16 +732,11 @@ class HindsightMemory(Closing):
             scope: whose memory.
             name: the same for a call that is repeated; blank names it by its text.
         """
-        return self._run(self._noting(text, name, scope))
+        return self._run(self._call.note(text, name, scope))
 
     async def anote(self, text: str, *, scope: Scope, name: str = "") -> WriteReport:
         """As `note`."""
-        return await self._arun(self._noting(text, name, scope))
-
-    def _noting(self, text: str, name: str, scope: Scope) -> Plan[WriteReport]:
-        now = self.clock.now()
-        (turn,) = self._turns([{"role": "user", "content": text, "id": f"note:{scope.session_id}:{name}" if name else ""}], now)
-        return noting.note(turn, scope=scope, now=now, settings=self._settings)
+        return await self._arun(self._call.note(text, name, scope))
 
     def review(self, review: Review, *, dry_run: bool = False) -> Applied:
         """Take in what a person said of one answer: what it rested on gains or loses, a corrected answer becomes a memory.
@@ -763,16 +753,8 @@ class HindsightMemory(Closing):
         scope = scope_from_settings(seen.configurable)
         if scope is None or not (seen.messages or seen.changed or seen.errors):
             return
-        now = self.clock.now()
-
-        def plan() -> Plan[None]:
-            turns = timed(self._turns(seen.messages, now, earlier=_messages_in(seen.changed.values())), seen.took_s)
-            return observing.note(
-                turns, seen.changed, seen.errors, name=seen.id, run_id=seen.run_id, branch=seen.ns, scope=scope, now=now,
-                settings=self._settings,
-            )  # fmt: skip
-
-        self._run(ask(Later(owner=scope.owner, plan=plan)))
+        call = self._call
+        self._run(ask(Later(owner=scope.owner, plan=lambda: call.observed(seen, scope))))
 
     # --- ending ----------------------------------------------------------------------------------------------------------
 
@@ -792,54 +774,9 @@ class HindsightMemory(Closing):
     async def _arun(self, plan: Plan[R]) -> R:
         return await adrive(plan, self._runtime.aanswer)
 
-    def _turns(self, messages: Iterable[Any], at: datetime | None, *, earlier: Iterable[Any] = ()) -> list[Turn]:
-        """Turns without their secrets: nothing behind this line sees one."""
-        redact = self._settings.writing.redactor
-        turns = read_turns(messages, at=at, earlier=earlier)
-        return [
-            turn.model_copy(
-                update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""}
-            )
-            for turn in turns
-        ]
-
-    def _remember(
-        self, messages: Iterable[Any], scope: Scope | str, at: datetime | None, *, dry_run: bool
-    ) -> Plan[list[WriteReport]]:
-        turns = self._turns(messages, at)
-        plan = writing.remember(turns, scope=as_scope(scope), now=self.clock.now(), settings=self._settings, dry_run=dry_run)
-        if dry_run:
-            return plan
-        return tracing.staged(
-            "hindsight.remember",
-            lambda _: plan,
-            inputs=lambda: tracing.turns_shown(turns),
-            outputs=tracing.reports_shown,
-            scope=as_scope(scope),
-        )
-
-    def _annotate(
-        self, messages: Iterable[Any], scope: Scope | str, recollection: Recollection | None, at: datetime | None
-    ) -> Plan[None]:
-        now = self.clock.now()
-        turns = self._turns(messages, at or now)
-        recalled = [unit.id for unit in recollection.units] if recollection else []
-        plan = writing.annotate(
-            turns,
-            recalled=recalled,
-            asked=recollection.query.text if recollection else "",
-            traced=recollection.run if recollection else None,
-            scope=as_scope(scope),
-            now=now,
-            settings=self._settings,
-        )
-        return tracing.staged(
-            "hindsight.annotate",
-            lambda _: plan,
-            inputs=lambda: {**tracing.turns_shown(turns), "recalled": recalled},
-            outputs=lambda _: {"taken_in": len(turns)},
-            scope=as_scope(scope),
-        )
+    @property
+    def _call(self) -> Call:
+        return Call(settings=self._settings, now=self.clock.now())
 
     def _approve(self, ids: Sequence[str], scope: Scope | str) -> Plan[int]:
         return approve(ids, scope=as_scope(scope), now=self.clock.now(), config=self.config.write, tools=self._settings.writing)
@@ -869,53 +806,3 @@ class HindsightMemory(Closing):
             scope, level=level, now=self.clock.now(), settings=self._settings, passes=passes, everything=everything
         )
         return (yield from consolidating.rehearse(run, settings=self._settings))
-
-    def _redacted(self, query: Query) -> Query:
-        redact = self._settings.writing.redactor
-        clean = {name: redact(text)[0] for name in ("text", "goal", "sub_step", "last_result") if (text := getattr(query, name))}
-        return query.model_copy(update=clean)
-
-    def _recall(
-        self, query: Query | str, scope: Scope | str, as_of: datetime | None, visible: Collection[str]
-    ) -> Plan[Recollection]:
-        query = self._redacted(Query(text=query) if isinstance(query, str) else query)
-        return tracing.staged(
-            tracing.RECALL_RUN,
-            lambda run: recalling.recall(
-                query,
-                scope=as_scope(scope),
-                now=self.clock.now(),
-                as_of=as_of,
-                visible=frozenset(visible),
-                settings=self._settings,
-                run=run,
-            ),
-            inputs=lambda: tracing.query_shown(query),
-            outputs=tracing.recollection_shown,
-            scope=as_scope(scope),
-            kind="retriever",
-        )
-
-    def _write_task(self, fields: Mapping[str, JsonValue], scope: Scope | str, duration_s: float | None) -> Plan[None]:
-        return write_task(as_scope(scope), fields, config=self.config.working, chat=self._settings.chat, duration_s=duration_s)
-
-    def _read_session(self, scope: Scope | str, budget: int | None) -> Plan[list[Turn]]:
-        return read_session(as_scope(scope), counter=self._settings.counter, config=self.config.working, budget=budget)
-
-    def _outcome(self, scope: Scope | str, success: bool | None, feedback: str, error: str) -> Plan[None]:
-        redact, now = self._settings.writing.redactor, self.clock.now()
-        outcome = Outcome(at=now, success=success, feedback=redact(feedback)[0], error=redact(error)[0])
-        if tracing.enabled():
-            yield from tell_outcome(as_scope(scope), success=success, comment=outcome.feedback)
-        yield from hindsight.close_task(as_scope(scope), outcome, now=now, settings=self._settings)
-
-
-def _messages_in(values: Iterable[Any]) -> list[BaseMessage]:
-    """The messages in lists of a graph's state."""
-    lists: list[list[Any]] = [value for value in values if isinstance(value, list)]
-    return [message for held in lists for message in held if isinstance(message, BaseMessage)]
-
-
-def as_scope(scope: Scope | str) -> Scope:
-    """A scope as it is, a user id as the scope of that user's default session."""
-    return scope if isinstance(scope, Scope) else Scope(user_id=scope)

@@ -20,6 +20,11 @@ from hindsight_langgraph.records import Scope
 _FIELDS = ("user_id", "task_id", "agent_id", "domain", "timezone")
 
 
+def as_scope(scope: Scope | str) -> Scope:
+    """A scope as it is, a user id as the scope of that user's default session."""
+    return scope if isinstance(scope, Scope) else Scope(user_id=scope)
+
+
 def scope_from(find: Callable[[str], Any]) -> Scope:
     """The scope that a run's settings describe.
 

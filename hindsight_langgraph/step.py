@@ -19,13 +19,13 @@ from langgraph.types import Command
 from hindsight_langgraph.annotation.trajectory import timed
 from hindsight_langgraph.errors import CallError
 from hindsight_langgraph.injected import stripped
-from hindsight_langgraph.memory import HindsightMemory, as_scope
+from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.messages import read_turns
 from hindsight_langgraph.nodes.annotate import latest_exchange
 from hindsight_langgraph.nodes.recall import query_of
 from hindsight_langgraph.recall.recollection import Query, Recollection
 from hindsight_langgraph.records import Role, Scope, Turn
-from hindsight_langgraph.scoping import read_key, scope_of
+from hindsight_langgraph.scoping import as_scope, read_key, scope_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 KEPT: Final = 256

@@ -125,11 +125,11 @@ def extract(
 
 
 def asked(judged: Sequence[Judged], vectors: Mapping[str, Vector]) -> dict[str, Vector]:
-    """By unit, the vector of the turn that the one it was read from may answer, where the gate had it embedded."""
+    """By unit, the vector of the turn before the one that it was read from, unless the same speaker said both, where the gate had it embedded."""
     found: dict[str, Vector] = {}
     for one in judged:
-        prompt = prompt_of(one.before)
-        vector = vectors.get(embedding_text(prompt)) if prompt is not None else None
+        own = one.previous is not None and (one.previous.role, one.previous.speaker) == (one.turn.role, one.turn.speaker)
+        vector = vectors.get(embedding_text(one.previous)) if one.previous is not None and not own else None
         if vector is not None:
             found.update({unit.id: vector for unit in one.drafts})
     return found

@@ -120,7 +120,8 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
 
 def _asked(new: MemoryUnit, pool: Sequence[Candidate]) -> frozenset[str]:
     """The words that the new text may answer: of the turn before, unless the same speaker said that too."""
-    own = any(c.unit.speaker is new.speaker and c.unit.source_text == new.preceding for c in pool)
+    speaker = new.speaker, new.speaker_name
+    own = any((c.unit.speaker, c.unit.speaker_name) == speaker and c.unit.source_text == new.preceding for c in pool)
     return frozenset() if own else _words(new.preceding)
 
 

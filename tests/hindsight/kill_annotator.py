@@ -30,8 +30,8 @@ SCOPE = Scope(user_id="u1", session_id="t1")
 STALE = "The staging host is stg-1.larkfield.example."
 ASKED = "Deploy build 881 to the staging host."
 CORRECTED = "No, stg-1 was retired last month, staging lives on stg-3 now."
-STRIDE = 3
-"""On Redis only every third write is died after: it is the same flow."""
+STRIDE = 2
+"""On Redis only every second write is died after: it is the same flow."""
 WRITES = (AppendLog, ReplaceEntry, SetDue, ClaimDue, SettleDue, PutUnits, ReviseUnits)
 
 
