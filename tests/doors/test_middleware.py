@@ -292,7 +292,7 @@ def test_another_goal_asks_the_memory_again(memory: HindsightMemory, monkeypatch
         return Command(update={"goal": goal, "messages": [ToolMessage("turned", tool_call_id=call)]})
 
     model = saying(calling("turn_to", goal="write the quarterly invoice"), "done")
-    agent = create_agent(model, [turn_to], middleware=[HindsightMiddleware(memory)], state_schema=Aiming)
+    agent: Any = create_agent(model, [turn_to], middleware=[HindsightMiddleware(memory)], state_schema=Aiming)
     agent.invoke({**asking("Go on."), "goal": "paint the kitchen"}, run_of("u1"))
     assert [query.goal for query in asked] == ["paint the kitchen", "write the quarterly invoice"]
 
