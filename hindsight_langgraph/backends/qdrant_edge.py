@@ -104,9 +104,9 @@ class EdgeLongTermStore:
 
     def close(self) -> None:
         """Flush, compact what has many deleted points, and let go of the directory. Again: nothing happens."""
-        self._flusher.stop()
         if self._pid not in {None, os.getpid()}:
-            return  # a forked child: the files are its parent's
+            return  # a forked child: the files are its parent's, and a lock may be held by a thread that only the parent has
+        self._flusher.stop()
         with self._lock:
             self._closed = True
             shards, self._shards = self._shards, {}
