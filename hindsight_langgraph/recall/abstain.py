@@ -96,5 +96,7 @@ def reason_to_abstain(
         return "what was known of it has been taken back"
     if head is None or any(k.unit.raw for k in kept[:1]) or not kept[0].scored.terms["cosine"]:
         return ""
+    if kept[0].scored.terms["asked"]:  # it states the very attribute that the question names, whatever their words have in common
+        return ""
     odds = head.probability(evidence([k.scored for k in kept], cues, route, cosine_floor=head.cosine_floor))
     return f"the best candidate is no answer ({odds:.2f} of at least {head.threshold:.2f})" if odds < head.threshold else ""
