@@ -17,9 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.bench_memory import SPACE
-from benchmarks.corpora import Space, locomo
+from benchmarks.corpora import ADVERSARIAL, Space, locomo
 from benchmarks.options import parser, sets_of, tell
-from benchmarks.recall import ADVERSARIAL
 from benchmarks.vectors import CachedEmbedder, Matrix
 from hindsight_langgraph.lexical import index_text
 from hindsight_langgraph.training.adapter import Contrast, fit_adapter

@@ -18,6 +18,8 @@ from pathlib import Path
 from hindsight_langgraph.records import Kind, MemoryUnit, Region, Role, user_owner
 
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+ADVERSARIAL = "5"
+"""The category of LoCoMo's questions that nothing answers."""
 PRECEDING_CHARS = 200
 TURN_CHARS = 600
 SOURCES = 250
@@ -173,19 +175,29 @@ def _chinese_time(text: str) -> datetime:
     return datetime.strptime(re.sub(r"\s*周.\s*", " ", text), "%Y年%m月%d日 %H:%M").replace(tzinfo=UTC)
 
 
-def memdaily(data: Path, *, distractors: int = 50, every: int = 5) -> Iterator[Space]:
-    """MemDaily (Chinese): each `every`th trajectory, with messages of other trajectories of its kind mixed in."""
+def memdaily(data: Path, *, distractors: int = 50, every: int = 5, kin: bool = False) -> Iterator[Space]:
+    """MemDaily (Chinese): each `every`th trajectory, with distractors mixed in.
+
+    They are Chinese turns of the labelled dialogues, about other things; with `kin` messages of other trajectories of its kind, which
+    often say the same of somebody else.
+    """
+    chat = list(_chinese_chat(data.parent / "gold"))
     for path in sorted((data / "memdaily_zh").glob("*.json")):
         trajectories = json.loads(path.read_text())
-        pool = [(t["tid"], m) for t in trajectories for m in t["message_list"]]
+        pool = [
+            (t["tid"], (m["message"], m["time"][:11], _chinese_time(m["time"]))) for t in trajectories for m in t["message_list"]
+        ]
         for trajectory in trajectories:
             if trajectory["tid"] % every:
                 continue
             space, rng = f"{path.stem}-{trajectory['tid']}", random.Random(f"{path.stem}-{trajectory['tid']}")
-            others = rng.sample([m for tid, m in pool if tid != trajectory["tid"]], distractors)
-            told = [(f"m{m['mid']}", m) for m in trajectory["message_list"]] + [(f"d{i}", m) for i, m in enumerate(others)]
+            others = rng.sample([m for tid, m in pool if tid != trajectory["tid"]] if kin else chat, distractors)
+            told = [
+                (f"m{m['mid']}", (m["message"], m["time"][:11], _chinese_time(m["time"]))) for m in trajectory["message_list"]
+            ]
+            told += [(f"d{i}", m) for i, m in enumerate(others)]
             rng.shuffle(told)
-            lines = [Line(id=i, text=m["message"], session=m["time"][:11], at=_chinese_time(m["time"])) for i, m in told]
+            lines = [Line(id=i, text=text, session=session, at=at) for i, (text, session, at) in told]
             ids = {line.id for line in lines}
             yield Space(
                 id=space, units=units_of(space, lines),
@@ -194,6 +206,15 @@ def memdaily(data: Path, *, distractors: int = 50, every: int = 5) -> Iterator[S
                     for q in trajectory["question_list"]
                 ),
             )  # fmt: skip
+
+
+def _chinese_chat(gold: Path) -> Iterator[tuple[str, str, datetime]]:
+    """Text, day and moment of every turn of the Chinese dialogues."""
+    for path in sorted((gold / "dialogues").glob("dlg-zh-*.json")):
+        for session in json.loads(path.read_text())["sessions"]:
+            start = datetime.fromisoformat(session["start"]).astimezone(UTC)
+            for i, turn in enumerate(session["turns"]):
+                yield turn["content"], f"{start:%Y-%m-%d}", _numbered(start, i)
 
 
 def realmem(data: Path) -> Iterator[Space]:
@@ -311,6 +332,7 @@ SETS: dict[str, Callable[[Path], Iterator[Space]]] = {
     "realtalk": realtalk,
     "beam": beam,
     "memdaily": memdaily,
+    "memdaily_kin": partial(memdaily, kin=True),
     "longmemeval": longmemeval,
     "realmem": realmem,
     "realmem_turns": realmem_turns,

@@ -191,8 +191,9 @@ def plot(report: list[Row], path: Path) -> None:
     from matplotlib.figure import Figure
 
     counts = sorted({row["users"] for row in report})
-    figure = Figure(figsize=(5.5 * len(counts), 4))
-    for axes, users in zip(figure.subplots(1, len(counts), squeeze=False)[0], counts, strict=True):
+    figure = Figure(figsize=(4.8 * len(counts) + 2, 4))
+    panels = figure.subplots(1, len(counts), squeeze=False)[0]
+    for axes, users in zip(panels, counts, strict=True):
         rows = [row for row in report if row["users"] == users]
         axes.plot(*_line(rows, "recall_p50"), "-o", linewidth=2.4, label="recall, median")
         axes.plot(*_line(rows, "recall_p99"), "--o", label="recall, p99")
@@ -201,9 +202,9 @@ def plot(report: list[Row], path: Path) -> None:
         for name in rows[0]["peer_units"]:
             reached = [row for row in rows if row["peer_units"][name] == row["units"]]
             axes.plot(*_line(reached, f"{name}_p50"), "-", linewidth=1.0, marker=".", label=name)
-        axes.set(xscale="log", yscale="log", xlabel="units in the store", ylabel="milliseconds", title=f"{users:,} users")
-        axes.legend(fontsize="x-small")
-    figure.tight_layout()
+        axes.set(xscale="log", yscale="log", xlabel="units in the store", ylabel="milliseconds", title=f"users: {users:,}")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="center right", fontsize="small")
+    figure.tight_layout(rect=(0, 0, 1 - 2 / (4.8 * len(counts) + 2), 1))
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=90)
 

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 Judgement = dict[str, float]
+Row = tuple[str, str, Judgement]
+"""Space, category, judgement."""
 NAMES = ("r5", "r10", "mrr", "ndcg10", "session_hit5")
 
 
@@ -43,18 +45,22 @@ def interval(by_space: Mapping[str, Sequence[float]], *, repeats: int = 1_000) -
     return [round(100 * means[int(0.025 * repeats)], 1), round(100 * means[int(0.975 * repeats)], 1)]
 
 
-def summary(rows: Sequence[tuple[str, str, Judgement]]) -> dict[str, object]:
-    """Means, the interval of recall@10, and recall@10 by category, of (space, category, judgement)."""
-    by_space: dict[str, list[float]] = defaultdict(list)
+def summary(rows: Sequence[Row]) -> dict[str, object]:
+    """Means, the intervals of recall@10 and of the reciprocal rank, and both by category."""
+    by_space: dict[str, list[Judgement]] = defaultdict(list)
     by_category: dict[str, list[Judgement]] = defaultdict(list)
     for space, category, judged in rows:
-        by_space[space].append(judged["r10"])
+        by_space[space].append(judged)
         by_category[category].append(judged)
     return {
         **mean([judged for _, _, judged in rows]),
         "n": len(rows),
-        "r10_interval": interval(by_space),
+        **{
+            f"{name}_interval": interval({space: [judged[name] for judged in told] for space, told in by_space.items()})
+            for name in ("r10", "mrr")
+        },
         "by_category": {
-            name: {k: mean(found)[k] for k in ("r10", "mrr")} | {"n": len(found)} for name, found in sorted(by_category.items())
+            name: {k: mean(found)[k] for k in ("r5", "r10", "mrr")} | {"n": len(found)}
+            for name, found in sorted(by_category.items())
         },
     }

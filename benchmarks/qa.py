@@ -153,7 +153,7 @@ def answered(
 def _record(memory: BenchMemory, space: Space, question: Question, setting: Setting) -> str:
     if setting.budget is None:
         return "\n".join(_line(unit) for unit in space.units)
-    config = RecallConfig(max_items=setting.k, first_items=setting.k, max_tokens=setting.budget)
+    config = RecallConfig(max_items=setting.k, max_tokens=setting.budget)
     return memory.recall(
         question.text, scope=Scope(user_id=space.id), now=question.at, config=config, tools=tools_for(SPACE)
     ).text

@@ -8,23 +8,21 @@ Candidates come from the real plan with the weighted sum alone, so that what is 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import SETS
+from benchmarks.corpora import ADVERSARIAL, SETS, Question
 from benchmarks.gold import dialogue_paths, recall_probes
-from benchmarks.metrics import Judgement, judge, summary
+from benchmarks.metrics import Row, judge, summary
 from benchmarks.options import gold_of, parser, sets_of, tell
 from benchmarks.vectors import CachedEmbedder
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.pipeline import RecallTools, tools_for
-from hindsight_langgraph.recall.ranker import POOL, RANKER_VERSION, SHARE, rows
+from hindsight_langgraph.recall.ranker import FEATURES, POOL, RANKER_VERSION, mix, rows
 from hindsight_langgraph.recall.recollection import Item, Recollection, Stage
 from hindsight_langgraph.records import Scope
 from hindsight_langgraph.training.ranker import Group, train_ranker
@@ -32,9 +30,17 @@ from hindsight_langgraph.training.ranker import Group, train_ranker
 LINEAR = RecallConfig(ranker=False, abstain=False, dynamic_cut=False)
 CORPORA = ("realmem", "realmem_turns", "realmem_sources")
 FOLDS = 5
-ADVERSARIAL = "5"
-Case = tuple[Group, str, list[str], frozenset[str], dict[str, str], list[float]]
-"""The group with its category, candidate ids, evidence, sessions by id, and scores by the weighted sum."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One question with its candidates, best first by the weighted sum."""
+
+    group: Group
+    category: str
+    ids: tuple[str, ...]
+    gold: frozenset[str]
+    session_of: Mapping[str, str]
 
 
 def main() -> None:
@@ -45,9 +51,10 @@ def main() -> None:
     given = options.parse_args()
     embedder = CachedEmbedder(given.cache)
     if given.folds:
-        tell(by_folds(list(cases(given.folds, sets_of(given.data), embedder))), as_json=given.json)
+        table = by_folds(list(cases(given.folds, sets_of(given.data), embedder)))
+        tell({name: summary(found) for name, found in table.items()}, as_json=given.json)
         return
-    groups = [case[0] for name in CORPORA for case in cases(name, sets_of(given.data), embedder)]
+    groups = [case.group for name in CORPORA for case in cases(name, sets_of(given.data), embedder)]
     groups += list(probe_groups(gold_of(given.data), embedder))
     trees = train_ranker(groups)
     tell({"questions": len(groups), "trees": len(trees.feature)}, as_json=given.json)
@@ -68,12 +75,24 @@ def cases(name: str, data: Path, embedder: CachedEmbedder) -> Iterator[Case]:
                 as_of = question.at if name in ("realmem", "realmem_turns") else None
                 scope = Scope(user_id=space.id)
                 found = memory.recall(question.text, scope=scope, now=question.at, config=LINEAR, tools=tools, as_of=as_of)
-                ranked = candidates(found)
-                if ranked:
-                    wanted = np.array([item.unit.id in question.gold for item in ranked], dtype=np.int8)
-                    group = Group(source=f"{name}/{space.id}", rows=rows(ranked, found.cues), wanted=wanted)
-                    ids, scores = [item.unit.id for item in ranked], [item.score for item in ranked]
-                    yield group, question.category, ids, question.gold, session_of, scores
+                if case := case_of(found, question, source=f"{name}/{space.id}", session_of=session_of):
+                    yield case
+
+
+def case_of(found: Recollection, question: Question, *, source: str, session_of: Mapping[str, str]) -> Case | None:
+    """One question with its candidates as the weighted sum ranked them; None where there are none."""
+    ranked = candidates(found)
+    if not ranked:
+        return None
+    wanted = np.array([item.unit.id in question.gold for item in ranked], dtype=np.int8)
+    group = Group(source=source, rows=rows(ranked, found.cues), wanted=wanted)
+    return Case(
+        group=group,
+        category=question.category,
+        ids=tuple(item.unit.id for item in ranked),
+        gold=question.gold,
+        session_of=session_of,
+    )
 
 
 def probe_groups(gold: Path, embedder: CachedEmbedder) -> Iterator[Group]:
@@ -94,24 +113,19 @@ def candidates(found: Recollection) -> list[Item]:
     return sorted((*found.items, *below), key=lambda item: -item.score)[:POOL]
 
 
-def by_folds(found: Sequence[Case]) -> dict[str, object]:
-    """The table of a ranker that never saw the conversation that it is asked about."""
-    places = {source: i for i, source in enumerate(dict.fromkeys(case[0].source for case in found))}
-    table: dict[str, list[tuple[str, str, Judgement]]] = defaultdict(list)
+def by_folds(found: Sequence[Case]) -> dict[str, list[Row]]:
+    """What a ranker does that never saw the conversation that it is asked about, and the weighted sum on the same candidates."""
+    places = {source: i for i, source in enumerate(dict.fromkeys(case.group.source for case in found))}
+    table: dict[str, list[Row]] = {"folds": [], "linear": []}
     for fold in range(FOLDS):
-        trees = train_ranker([case[0] for case in found if places[case[0].source] % FOLDS != fold])
-        for group, category, ids, gold, session_of, scores in (c for c in found if places[c[0].source] % FOLDS == fold):
-            mixed = SHARE * spread(trees.predict(group.rows)) + (1 - SHARE) * spread(np.array(scores))
-            for name, order in (("folds", mixed), ("linear", np.array(scores))):
-                ranking = [ids[i] for i in np.argsort(-order, kind="stable")]
-                table[name].append((group.source, category, judge(ranking, gold, session_of)))
-    return {name: summary(judged) for name, judged in table.items()}
-
-
-def spread(values: NDArray[Any]) -> NDArray[Any]:
-    """Values between their least and their greatest."""
-    span = values.max() - values.min()
-    return (values - values.min()) / span if span > 0 else np.zeros_like(values)
+        trees = train_ranker([case.group for case in found if places[case.group.source] % FOLDS != fold])
+        for case in (case for case in found if places[case.group.source] % FOLDS == fold):
+            linear = case.group.rows[:, FEATURES.index("linear")]
+            for name, scores in (("folds", mix(linear, trees.predict(case.group.rows))), ("linear", linear)):
+                ranking = [case.ids[i] for i in np.argsort(-scores, kind="stable")]
+                space = case.group.source.split("/", 1)[1]
+                table[name].append((space, case.category, judge(ranking, case.gold, case.session_of)))
+    return table
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import SETS
+from benchmarks.corpora import ADVERSARIAL, SETS
 from benchmarks.gold import dialogue_paths, read_dialogue, recall_probes
 from benchmarks.options import gold_of, parser, sets_of, tell
 from benchmarks.vectors import CachedEmbedder
@@ -30,7 +30,6 @@ from hindsight_langgraph.recall.recollection import Recollection
 from hindsight_langgraph.recall.tokens import estimate_tokens
 from hindsight_langgraph.records import MemoryUnit, Scope
 
-ADVERSARIAL = "5"
 NAIVE_TOP = 5
 METHODS: Mapping[str, RecallConfig] = {"ours": RecallConfig(), "ours_top5": RecallConfig(dynamic_cut=False)}
 

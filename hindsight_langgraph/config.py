@@ -76,6 +76,8 @@ class RecallConfig(Section):
     """False leaves the order to the weighted sum."""
     walk: bool = True
     """False leaves out the walk from the first hits to an outcome, or through one thing to another (SPEC D4)."""
+    off: tuple[str, ...] = ()
+    """Terms of the preset "fused" that do not count, by name; for ablations."""
     abstain: bool = True
     """False injects the best candidates even if nothing says that they answer."""
     dynamic_cut: bool = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ a an and are as at be been but by can could did do does for from had has have he
 me my no not of on or our she should so some than that the their them then there these they this those to up us was we
 were what when where which who whom why will with would you your s t d ll m re ve don didn doesn isn wasn aren won
 """
+_PLAIN = re.compile(r"[a-z0-9]+")
 _STOP: Final = frozenset(_STOP_WORDS.split())
 _stemmer: Any = snowballstemmer.stemmer("english")  # pyright: ignore[reportUnknownMemberType]: the package has no types
 
@@ -55,6 +56,28 @@ def terms(text: str) -> list[str]:
         found.append(word)  # "dray-lite" is one name, and its parts are words
         found.extend(_stem(part) for part in _PARTS.split(word) if part and part not in _STOP)
     return found
+
+
+def finder(wanted: Iterable[str]) -> Callable[[str], set[str]]:
+    """A function that tells which of some index terms a text holds, an order of magnitude faster than reading all its terms.
+
+    A Chinese term counts wherever its characters stand.
+    """
+    stems = frozenset(wanted)
+    plain = {stem for stem in stems if _PLAIN.fullmatch(stem)}
+    others = stems - plain
+    # A stem is the head of its words, but for a final e or y; what the pattern finds is stemmed to be sure.
+    heads = sorted({stem[:-1] if stem[-1] in "eiy" and len(stem) > 1 else stem for stem in plain})
+    pattern = re.compile(rf"(?<![a-z0-9])(?:{'|'.join(heads)})[a-z0-9]*") if heads else None
+
+    def find(text: str) -> set[str]:
+        lower = text.lower()
+        found = {term for term in others if term in lower}
+        if pattern is not None:
+            found.update(stem for word in set(pattern.findall(lower)) if (stem := _stem(word)) in plain and word not in _STOP)
+        return found
+
+    return find
 
 
 @lru_cache(maxsize=4_096)

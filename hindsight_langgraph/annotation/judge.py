@@ -39,6 +39,7 @@ Answer with JSON only: {"judgements": [{"id": "...", "reasoning": "...", "role":
 def schema_of(refs: Sequence[str]) -> Mapping[str, object]:
     """JSON schema of an answer: one judgement for each of `refs`, so that a model held to it can neither invent one nor run on."""
     return {
+        "title": "judgements",
         "type": "object",
         "required": ["judgements"],
         "additionalProperties": False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +31,8 @@ from hindsight_langgraph.backends.engine import (
     point_of,
 )
 from hindsight_langgraph.backends.filters import Between, Condition, Conditions, HasId, OneOf, Unembedded
-from hindsight_langgraph.backends.payload import FLOATS, KEYWORDS, MOMENT, REVISION, TENANT, WRITES
+from hindsight_langgraph.backends.payload import FLOATS, KEYWORDS, MOMENT, REVISION, TENANT, WRITES, Payload
+from hindsight_langgraph.backends.payload_memory import PayloadMemory
 from hindsight_langgraph.errors import StoreCorrupt, StoreError, StoreLocked, StoreRejected, StoreUnavailable
 from hindsight_langgraph.records import SparseVector
 
@@ -65,18 +67,17 @@ class EdgeShard:
             if not (self._path / _CONFIG).exists():
                 _create(self._path, place)
             self._shard = _edge().EdgeShard.load(str(self._path))
+        self._memories: defaultdict[tuple[str, ...], PayloadMemory] = defaultdict(PayloadMemory)
+        """By the fields that were asked for."""
 
     def answer(self, op: EngineOp[Any]) -> Any:
         """Answer one request about this place."""
+        for memory in self._memories.values():
+            memory.forget(op)
         with edge_errors(f"{type(op).__name__} in {self._path}"):
             match op:
                 case Rank():
-                    queries = [_query(ranking, op.fields) for ranking in op.rankings]
-                    found = self._shard.query_batch(_edge().QueryBatchRequest(queries))
-                    return [
-                        [Point(id=str(each.id), payload=each.payload or {}, score=each.score) for each in points]
-                        for points in found
-                    ]
+                    return self._rank(op)
                 case Scroll():
                     return self._scroll(op)
                 case Count():
@@ -120,6 +121,17 @@ class EdgeShard:
         with edge_errors(f"closing {self._path}"):
             self._shard.flush()
             self._shard.close()
+
+    def _rank(self, op: Rank) -> list[list[Point]]:
+        found = self._shard.query_batch(_edge().QueryBatchRequest([_query(ranking) for ranking in op.rankings]))
+        ranked = [[(str(each.id), each.score) for each in points] for points in found]
+        wanted = dict.fromkeys(each for points in ranked for each, _ in points)
+        payloads = self._memories[op.fields].payloads(wanted, lambda ids: self._payloads(ids, op.fields))
+        return [[Point(id=each, payload=payloads[each], score=score) for each, score in points] for points in ranked]
+
+    def _payloads(self, ids: list[str], fields: tuple[str, ...]) -> dict[str, Payload]:
+        found = self._shard.retrieve([UUID(each) for each in ids], with_payload=list(fields), with_vector=False)
+        return {str(each.id): each.payload or {} for each in found}
 
     def _scroll(self, op: Scroll) -> tuple[list[Point], str | None]:
         request = _edge().ScrollRequest(
@@ -209,7 +221,7 @@ def _filter(conditions: Conditions) -> Any:
     return _edge().Filter(must=[_condition(each) for each in conditions])
 
 
-def _query(ranking: Ranking, fields: tuple[str, ...]) -> Any:
+def _query(ranking: Ranking) -> Any:
     edge = _edge()
     params = None
     if ranking.vector is None:
@@ -220,7 +232,7 @@ def _query(ranking: Ranking, fields: tuple[str, ...]) -> Any:
     else:
         query = edge.Query.Nearest(list(ranking.vector), using=ranking.using)
     return edge.QueryRequest(
-        limit=ranking.limit, query=query, filter=_filter(ranking.conditions), with_payload=list(fields), params=params
+        limit=ranking.limit, query=query, filter=_filter(ranking.conditions), with_payload=False, params=params
     )
 
 

@@ -29,7 +29,8 @@ _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens"})
 class LangChainChat:
     """A chat model behind the memory's port, with a concurrency limit of its own.
 
-    A model that refuses one way of holding it to JSON is asked the next simpler way, and the first way that worked is kept.
+    A model that refuses one way of holding it to JSON is asked the next simpler way, and the first way that worked is kept for that
+    schema.
     """
 
     def __init__(self, model: BaseChatModel, *, max_concurrency: int = 4, timeout_s: float = 60.0) -> None:
@@ -38,6 +39,7 @@ class LangChainChat:
         self._model = model
         self._timeout_s = timeout_s
         self._ways = _ways(model)
+        self._ways_by_schema: dict[str, tuple[Way, ...]] = {}
         self._max_concurrency = max_concurrency
         self._slots = threading.Semaphore(max_concurrency)
         self._loop_slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
@@ -96,11 +98,11 @@ class LangChainChat:
         raise AssertionError("the last way answers or raises")
 
     def _ways_for(self, op: Complete) -> tuple[Way, ...]:
-        return self._ways if op.schema else ("plain",)
+        return self._ways_by_schema.get(_schema_name(op), self._ways) if op.schema else ("plain",)
 
     def _worked(self, way: Way, op: Complete) -> None:
         if op.schema:
-            self._ways = self._ways[self._ways.index(way) :] if way in self._ways else self._ways
+            self._ways_by_schema[_schema_name(op)] = self._ways[self._ways.index(way) :]
 
     def _bound(self, op: Complete, way: Way) -> Runnable[LanguageModelInput, Any]:
         if way == "tool":
@@ -109,7 +111,7 @@ class LangChainChat:
         if settings and op.temperature is not None and getattr(self._model, "temperature", None) is not None:
             settings["temperature"] = op.temperature  # a model that takes none has none
         if way == "json_schema":
-            named = {"name": str(op.schema.get("title", "answer")), "schema": dict(op.schema), "strict": True}
+            named = {"name": _schema_name(op), "schema": dict(op.schema), "strict": True}
             settings["response_format"] = {"type": "json_schema", "json_schema": named}
         elif way == "json_object":
             settings["response_format"] = {"type": "json_object"}
@@ -126,6 +128,10 @@ class LangChainChat:
 def _config() -> RunnableConfig:
     config: RunnableConfig = {"run_name": _RUN["run_name"], "tags": list(_RUN["tags"])}
     return config
+
+
+def _schema_name(op: Complete) -> str:
+    return str(op.schema.get("title", "answer"))
 
 
 def _speaks_openai(model: BaseChatModel) -> bool:

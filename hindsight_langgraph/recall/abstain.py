@@ -18,7 +18,10 @@ from hindsight_langgraph.recall.evidence import evidence
 from hindsight_langgraph.recall.filter import Kept, takes_back
 from hindsight_langgraph.recall.recollection import Cues, Route
 from hindsight_langgraph.recall.score import Scored
+from hindsight_langgraph.recall.walk import TERM
 
+WALKED: Final = 0.5
+"""What a walk leads to so surely is an answer, though it need not name what the question names."""
 HEAD_VERSION: Final = 1
 """Goes up when the evidence changes; a head of another version is not used."""
 
@@ -97,6 +100,8 @@ def reason_to_abstain(
     if head is None or any(k.unit.raw for k in kept[:1]) or not kept[0].scored.terms["cosine"]:
         return ""
     if kept[0].scored.terms["asked"]:  # it states the very attribute that the question names, whatever their words have in common
+        return ""
+    if kept[0].scored.terms.get(TERM, 0.0) >= WALKED:
         return ""
     odds = head.probability(evidence([k.scored for k in kept], cues, route, cosine_floor=head.cosine_floor))
     return f"the best candidate is no answer ({odds:.2f} of at least {head.threshold:.2f})" if odds < head.threshold else ""

@@ -43,13 +43,13 @@ def find_event(land: Landscape, cues: Cues) -> list[int]:
 
 def _things_of(cues: Cues) -> frozenset[str]:
     """The named things that the event is about; all of them where its words name none."""
-    own = frozenset(thing for thing in cues.entities if set(lexical.terms(thing)) & set(cues.event))
+    own = frozenset(thing for thing in cues.entities if not lexical.distinct_terms(thing).isdisjoint(cues.event))
     return own or frozenset(cues.entities)
 
 
 def _closeness(land: Landscape, place: int, event: tuple[str, ...], things: frozenset[str]) -> float:
     """How closely a unit matches an event, 0 to 1: by its words, and by the things it is about where there are any."""
-    names = {term for thing in things for term in lexical.terms(thing)}
+    names = {term for thing in things for term in lexical.distinct_terms(thing)}
     rest = [term for term in event if term not in names]
     words = land.share(rest or event, land.held[place])
     return (words + len(things & land.things[place]) / len(things)) / 2 if things else words

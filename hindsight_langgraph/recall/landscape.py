@@ -7,7 +7,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 from typing import Final
 
@@ -99,7 +98,7 @@ class Landscape:
 
 def survey(scored: Sequence[Scored], terms: Iterable[str]) -> Landscape:
     """The landscape of the candidates for a query of these terms."""
-    held = tuple(_words(f"{s.unit.content} {' '.join(s.unit.entities)}") for s in scored)
+    held = tuple(lexical.distinct_terms(f"{s.unit.content} {' '.join(s.unit.entities)}") for s in scored)
     df = Counter(term for words in held for term in words)
     rarity = {term: math.log(1 + (len(held) - df[term] + 0.5) / (df[term] + 0.5)) * (1 if df[term] else UNHELD) for term in terms}
     names = {name for s in scored for name in named_by(s.unit)}
@@ -109,11 +108,6 @@ def survey(scored: Sequence[Scored], terms: Iterable[str]) -> Landscape:
         for s, text in zip(scored, texts, strict=True)
     )
     return Landscape(scored=tuple(scored), held=held, things=things, rarity=rarity)
-
-
-@lru_cache(maxsize=8_192)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(lexical.terms(text))
 
 
 def named_by(unit: MemoryUnit) -> frozenset[str]:

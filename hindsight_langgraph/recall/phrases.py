@@ -171,11 +171,13 @@ RETRACTION: Final = _any(
     r"撤回 / 收回 / 忘掉 / 忘了(?:吧|它) / 要求(?:忘记|删除|删掉|不再提) / 别再提 / 不要再提 / 作废 / 是谣言 / 不算数",
 )
 """Marks a unit that only takes something back or asks to forget it."""
+WHERE: Final = _any(r"where", r"哪里 / 哪儿 / 在哪")
+WHICH: Final = _any(r"which", r"哪[个些种]")
 QUESTION_WORDS: Final = (
     _any(r"what", r"什么 / 啥"),
-    _any(r"where", r"哪里 / 哪儿 / 在哪"),
+    WHERE,
     _any(r"why", r"为什么 / 为何 / 为啥"),
-    _any(r"which", r"哪[个些种]"),
+    WHICH,
     _any(r"would / could / might / likely", r"可能 / 会不会"),
     _any(r"does / is / are / has / have", r"吗 / 是否 / 有没有"),
 )

@@ -1,6 +1,7 @@
 """Re-rank candidates with a learned ensemble of trees (LambdaMART, Burges 2010).
 
-The ensemble ships as data and is read with numpy alone. It was fitted on RealMem (Apache-2.0) and the labelled probes (CC0) only.
+An ensemble is data, read with numpy alone. None ships: fitted on what may be shipped, it moved other corpora by less than chance
+does. A deployment fits its own from its outcomes.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.trees import TreeEnsemble
 from hindsight_langgraph.records import Kind, MemoryUnit, Region
 
-RANKER_VERSION: Final = 1
+RANKER_VERSION: Final = 2
 """Goes up when the features change; an ensemble of another version is not used."""
 POOL: Final = 100
 """How many of the best by the weighted sum are re-ranked."""
 SHARE: Final = 0.5
 """How much of the final score is the ensemble's; the rest is the weighted sum's."""
 TERMS: Final = (
-    "dense", "text", "context", "cosine", "bm25", "bm25_context", "neighbour", "nearby", "conversation", "speaker", "date", "entity",
+    "dense", "text", "context", "cosine", "bm25", "bm25_context", "place_dense", "place_context", "neighbour", "nearby", "flow", "around",
+    "fresh", "conversation", "conversation_best", "conversation_words", "speaker", "self", "date", "form", "replies", "standing", "entity",
     "rival", "region", "chain", "dated", "decided", "alias", "past",
 )  # fmt: skip
-RANKED: Final = ("dense", "text", "context", "neighbour", "conversation")
+RANKED: Final = ("dense", "text", "context", "nearby", "around", "conversation")
 """Terms whose place among the candidates counts as well."""
 _FACTS: Final = (
     "linear", "behind", "rank_linear", "session_best", "session_share", "session_place",

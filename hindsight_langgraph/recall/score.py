@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,32 +12,55 @@ from types import MappingProxyType
 from typing import Final
 
 from hindsight_langgraph.config import RecallConfig
+from hindsight_langgraph.recall.around import surround
 from hindsight_langgraph.recall.channels import RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.recollection import Cues, Route
-from hindsight_langgraph.recall.terms import (
-    NEARBY_S,
-    ROLE_WEIGHT,
-    Terms,
-    conversation_fit,
-    describe,
-    importance_now,
-    neighbour_fit,
-)
+from hindsight_langgraph.recall.terms import ROLE_WEIGHT, Terms, describe, importance_now
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Tier
 
-CHAT: Final = MappingProxyType(
+TALK: Final = MappingProxyType(
     {
-        "dense": 0.59,
-        "text": 0.03,
-        "context": 0.38,
-        "nearby": 0.47,
-        "conversation": 0.23,
+        "dense": 0.17,
+        "text": 0.0,
+        "context": 0.15,
+        "place_dense": 0.13,
+        "place_context": 0.16,
+        "nearby": 0.20,
+        "flow": 0.06,
+        "around": 0.25,
+        "conversation": 0.08,
+        "conversation_best": 0.15,
+        "speaker": 0.11,
+        "self": 0.10,
+        "date": 0.21,
+        "length": 0.15,
+        "digits": 0.08,
+        "asks": -0.035,
+        "form": 0.21,
+        "replies": 0.05,
+        "standing": 0.0,
+        "entity": 0.03,
+        "rival": -0.03,
+        "region": 0.015,
+        "session": 0.3,
+        "chain": 0.03,
+    }
+)
+"""Weights of the preset `fused` for turns of a talk kept whole: they lean on the turns around them, and a turn that says much, of the
+speaker themselves, in the form that was asked for, answers more often than another. All from "dense" to "replies" were fitted on LoCoMo
+conversations 0 to 4 by a listwise logistic loss with a ridge."""
+ALONE: Final = MappingProxyType(
+    dict.fromkeys(TALK, 0.0)
+    | {
+        "dense": 0.60,
+        "text": 0.20,
+        "context": 0.10,
+        "place_dense": 0.30,
+        "conversation_best": 0.10,
         "speaker": 0.30,
         "date": 0.34,
-        "length": 0.27,
-        "digits": 0.11,
-        "asks": -0.05,
+        "standing": 0.15,
         "entity": 0.1,
         "rival": -0.1,
         "region": 0.05,
@@ -44,24 +68,14 @@ CHAT: Final = MappingProxyType(
         "chain": 0.1,
     }
 )
-"""Weights of the preset `fused` for short turns kept whole: they lean on the turns around them, and a turn that says much, with figures in it,
-answers more often than a short one or a question. The first ten were fitted on LoCoMo conversations 0 to 4 by a listwise logistic loss."""
-LONG: Final = MappingProxyType(
-    CHAT
-    | {
-        "dense": 0.60,
-        "text": 0.30,
-        "context": 0.10,
-        "nearby": 0.0,
-        "conversation": 0.0,
-        "length": 0.0,
-        "digits": 0.0,
-        "asks": 0.0,
-    }
-)
-"""The same for long turns: they speak for themselves. The two are blended by how long the candidates are."""
-CHAT_CHARS, LONG_CHARS = 150, 250
-"""Mean length of turns up to which they are chat, and from which they are long."""
+"""The same for turns that speak for themselves: long ones, and those of one person without the other's replies. Chosen on the turns of
+the labelled dialogues and of RealMem. The two are blended by `_alone`."""
+MIX: Final = MappingProxyType({"dense": 0.57, "text": 0.08, "context": 0.35})
+"""What the channels come to, where a turn is judged by those around it."""
+TALK_CHARS, ALONE_CHARS = 150, 250
+"""Mean length of turns up to which they are talk, and from which each speaks for itself."""
+TALK_OTHERS: Final = 0.15
+"""From this share of turns by others than the chief speaker on, they are a talk; without any they are one person's notes."""
 OUTLIER_CHARS: Final = 600
 """A pasted file counts as this long at the most."""
 STRUCTURED: Final = MappingProxyType(
@@ -85,7 +99,7 @@ STRUCTURED: Final = MappingProxyType(
 """Weights of the preset `fused` for units that say what they mean by themselves. Fitted on the open probes, one dialogue left out."""
 SCALE: Final = 1 / 6
 """Brings the weighted sum to the spread of the other presets, which the gaps of the dynamic cut (SPEC D6) are meant for."""
-WITHOUT_DENSE: Final = MappingProxyType({"dense": 0.0, "text": 0.5, "context": 0.5})
+WITHOUT_DENSE: Final = MappingProxyType({"dense": 0.0, "place_dense": 0.0, "text": 0.5, "context": 0.5})
 """What the three channels weigh while no embedding is to be had."""
 RECENCY_FLOOR, FLOOR_ABOVE = 0.5, 0.7
 """SPEC C8: recency does not fall below the floor when causal importance is above the bound."""
@@ -124,7 +138,7 @@ def score(
     """Every candidate by the configured preset, best first; ties by newest, then by id, so that the order is one."""
     terms = describe(candidates, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
     if config.preset == "fused":
-        values = _fused(candidates, terms)
+        values = _fused(candidates, terms, cues, off=config.off)
     else:
         formula = PRESETS[config.preset]
         if config.preset == "weighted":
@@ -137,22 +151,17 @@ def score(
     return sorted(scored, key=lambda s: (-s.score, -s.unit.moment.timestamp(), s.unit.id))
 
 
-def _fused(candidates: Sequence[Candidate], terms: list[Terms]) -> list[float]:
-    turns: Mapping[str, float] = _turn_weights(candidates)
-    structured: Mapping[str, float] = STRUCTURED
+def _fused(candidates: Sequence[Candidate], terms: list[Terms], cues: Cues, *, off: Sequence[str] = ()) -> list[float]:
+    without = dict.fromkeys(off, 0.0)
     if not any("dense" in candidate.channels for candidate in candidates):
-        turns, structured = {**turns, **WITHOUT_DENSE}, {**STRUCTURED, **WITHOUT_DENSE}
-    ranked = _weighted_sum({name: turns[name] for name in RANKED})
-    base = list(map(ranked, terms))
-    around = {
-        "neighbour": neighbour_fit(candidates, base),
-        "nearby": neighbour_fit(candidates, base, within_s=NEARBY_S),
-        "conversation": conversation_fit(candidates, base),
-    }
-    for name, values in around.items():
-        for told, value in zip(terms, values, strict=True):
-            told[name] = value
-    whole, stated = _weighted_sum(turns), _weighted_sum(structured)
+        without |= WITHOUT_DENSE
+    turns, structured, mix = ({**weights, **without} for weights in (_turn_weights(candidates), STRUCTURED, MIX))
+    if any(candidate.unit.raw for candidate in candidates):  # a unit that says what it means needs nothing around it
+        base = list(map(_weighted_sum({name: mix[name] for name in RANKED}), terms))
+        for name, found in surround(candidates, base, cues).items():
+            for told, value in zip(terms, found, strict=True):
+                told[name] = value
+    whole, stated = (_weighted_sum({name: share for name, share in weights.items() if share}) for weights in (turns, structured))
     return [SCALE * (whole if candidate.unit.raw else stated)(told) for candidate, told in zip(candidates, terms, strict=True)]
 
 
@@ -162,12 +171,20 @@ def _weighted_sum(weights: Mapping[str, float]) -> Callable[[Terms], float]:
     return lambda told: sum(map(mul, shares, pick(told)))
 
 
-def _turn_weights(candidates: Sequence[Candidate]) -> Mapping[str, float]:
-    """The weights of whole turns, between those of chat and of long turns."""
-    lengths = [min(len(c.unit.content), OUTLIER_CHARS) for c in candidates if c.unit.raw]
-    mean = sum(lengths) / len(lengths) if lengths else 0.0
-    share = min(1.0, max(0.0, (mean - CHAT_CHARS) / (LONG_CHARS - CHAT_CHARS)))
-    return {name: (1 - share) * CHAT[name] + share * LONG[name] for name in CHAT}
+def _turn_weights(candidates: Sequence[Candidate]) -> dict[str, float]:
+    """The weights of whole turns, between those of talk and of turns that speak for themselves."""
+    share = _alone([candidate.unit for candidate in candidates if candidate.unit.raw])
+    return {name: (1 - share) * TALK[name] + share * ALONE[name] for name in TALK}
+
+
+def _alone(turns: Sequence[MemoryUnit]) -> float:
+    """How far turns speak for themselves, 0 to 1: by their length, or because nobody else's turns are kept between them."""
+    if not turns:
+        return 0.0
+    mean = sum(min(len(turn.content), OUTLIER_CHARS) for turn in turns) / len(turns)
+    said = Counter(turn.speaker_name or turn.speaker for turn in turns)
+    others = 1 - max(said.values()) / len(turns)
+    return min(1.0, max(0.0, (mean - TALK_CHARS) / (ALONE_CHARS - TALK_CHARS), 1 - others / TALK_OTHERS))
 
 
 def _balanced(terms: Terms, unit: MemoryUnit, now: datetime) -> float:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from hindsight_langgraph import lexical
+from hindsight_langgraph.recall import wording
 from hindsight_langgraph.recall.channels import DAY_SLACK, RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.naming import asked_subjects, is_asked, is_rival, mentions, named_things
@@ -26,12 +27,10 @@ ROLE_WEIGHT: Final[Mapping[CausalRole | None, float]] = {
 """SPEC C8, D8: direct causes first, noise never; a unit not yet judged stands between cause and context."""
 FAST_DECAY, SLOW_DECAY, FAST_ABOVE = 0.05, 0.01, 0.8
 MAX_ACCESS: Final = 20
-ADJACENT_S, NEARBY_S = 90.0, 210.0
-"""Turns of one session within this many seconds of each other are neighbours, or at least near."""
+LAST_PLACE: Final = 200
+"""Places from this one on are alike."""
 FULL_CHARS: Final = 300
 """From this length on a turn is as telling as it gets."""
-TELLING: Final = 3
-"""How many of a conversation's best candidates speak for it."""
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _DIGIT = re.compile(r"\d")
@@ -55,6 +54,8 @@ def describe(
         channel: _fits([c.channels.get(channel) for c in candidates], floor=cosine_floor if channel == "dense" else 0.0)
         for channel in RANKED
     }
+    places = {channel: _places(fits[channel]) for channel in ("dense", "context")}
+    has_form = wording.answer_form(cues)
     speakers = _speakers_named(candidates, cues)
     things = frozenset(entity for c in candidates for entity in c.unit.entities)
     named = named_things(cues.text, (c.unit for c in candidates), known=cues.entities)
@@ -90,6 +91,11 @@ def describe(
                 "decided": float(unit.kind in (Kind.DECISION, Kind.TASK_STATE, Kind.EPISODE)),
                 **_form(unit.content),
                 "alias": float(unit.kind is Kind.ENTITY),
+                "place_dense": places["dense"][position],
+                "place_context": places["context"][position],
+                "form": has_form(unit.content),
+                "self": float(unit.speaker_name in speakers and wording.speaks_of_self(unit.content)),
+                "replies": float(wording.answers_a_question(unit)),
             }
         )
     return described
@@ -118,36 +124,6 @@ def time_match(unit: MemoryUnit, asked: TimeAnchor) -> float:
         return 1.0
     month = timedelta(days=15)
     return 0.5 if any(start <= asked.end + month and end >= asked.start - month for start, end in spans) else 0.0
-
-
-def neighbour_fit(candidates: Sequence[Candidate], scores: Sequence[float], *, within_s: float = ADJACENT_S) -> list[float]:
-    """For each candidate the best score among those said just before or after it in its session; 0 where there is none."""
-    sessions: dict[tuple[str, str], list[tuple[float, int]]] = {}
-    for position, candidate in enumerate(candidates):
-        sessions.setdefault((candidate.unit.owner, candidate.unit.session_id), []).append(
-            (candidate.unit.moment.timestamp(), position)
-        )
-    best = [0.0] * len(candidates)
-    for told in sessions.values():
-        told.sort()
-        for i, (moment, position) in enumerate(told):
-            for other, neighbour in told[i + 1 :]:
-                if other - moment > within_s:
-                    break
-                if other > moment:  # turns that share one moment have no known order
-                    best[position] = max(best[position], scores[neighbour])
-                    best[neighbour] = max(best[neighbour], scores[position])
-    return best
-
-
-def conversation_fit(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
-    """For each candidate how well its whole conversation fits: the mean of its best three, set between the worst and the best."""
-    sessions: dict[tuple[str, str], list[float]] = {}
-    for candidate, value in zip(candidates, scores, strict=True):
-        sessions.setdefault((candidate.unit.owner, candidate.unit.session_id), []).append(value)
-    means = {key: sum(sorted(told, reverse=True)[:TELLING]) / TELLING for key, told in sessions.items()}
-    low, span = min(means.values(), default=0.0), max(means.values(), default=0.0) - min(means.values(), default=0.0)
-    return [(means[(c.unit.owner, c.unit.session_id)] - low) / span if span > 0 else 0.0 for c in candidates]
 
 
 def _chain(candidates: Sequence[Candidate], cues: Cues) -> list[datetime]:
@@ -181,10 +157,21 @@ def _fits(values: Sequence[float | None], *, floor: float) -> list[float]:
     return [missing if fit is None else fit for fit in fits]
 
 
+def _places(fits: Sequence[float]) -> list[float]:
+    """The place of each fit, from 1 for the best to 0 for place `LAST_PLACE`, on a scale of logarithms; equal fits share theirs."""
+    better = {fit: place for place, fit in reversed(list(enumerate(sorted(fits, reverse=True))))}
+    return [max(0.0, 1 - math.log1p(better[fit]) / math.log1p(LAST_PLACE)) for fit in fits]
+
+
 @lru_cache(maxsize=4_096)
 def _form(text: str) -> Mapping[str, float]:
     """The terms of a text alone; those of the last texts are remembered, since recall after recall looks at the same units."""
-    return {"length": _saying(text), "digits": float(bool(_DIGIT.search(text))), "asks": float("?" in text or "？" in text)}
+    return {
+        "length": _saying(text),
+        "digits": float(bool(_DIGIT.search(text))),
+        "asks": float("?" in text or "？" in text),
+        "standing": float(wording.is_standing(text)),
+    }
 
 
 def _saying(text: str) -> float:

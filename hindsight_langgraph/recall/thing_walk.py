@@ -87,7 +87,10 @@ def _bridges(land: Landscape, cues: Cues) -> dict[str, list[int]]:
     return {
         thing: told
         for thing, told in places.items()
-        if len(told) <= COMMON and thing not in text and thing not in cues.entities and not asked & set(lexical.terms(thing))
+        if len(told) <= COMMON
+        and thing not in text
+        and thing not in cues.entities
+        and asked.isdisjoint(lexical.distinct_terms(thing))
     }
 
 

@@ -47,6 +47,14 @@ def test_the_majority_of_three_votes_wins_with_its_median_importance():
     assert len(chat.asked) == VOTES
 
 
+def test_votes_are_free_to_differ_and_held_to_the_ids_that_were_asked_for():
+    _, chat = decided([CAUSE, CAUSE, CAUSE], unsure("step:1"), unsure("step:2", sure=True))
+    assert all(op.temperature for op in chat.asked)
+    judgements: Any = chat.asked[0].schema["properties"]["judgements"]  # type: ignore[index]  # a JSON schema
+    assert judgements["items"]["properties"]["id"]["enum"] == ["step:1"]
+    assert (judgements["minItems"], judgements["maxItems"]) == (1, 1)
+
+
 def test_what_the_rules_are_sure_of_is_never_asked():
     (found,), chat = decided([], unsure("step:1", sure=True))
     assert found.by == "rules"

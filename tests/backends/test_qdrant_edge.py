@@ -10,15 +10,19 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hindsight_langgraph.backends.edge_shard import EdgeShard, edge_errors
 from hindsight_langgraph.backends.flusher import Flusher
 from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
 from hindsight_langgraph.errors import StoreClosed, StoreCorrupt, StoreLocked, StoreRejected, StoreUnavailable
-from hindsight_langgraph.ops import CountUnits, DeleteUnits, FetchUnits, PutUnits, ReviseUnits, ScanUnits
+from hindsight_langgraph.ops import CountUnits, DeleteUnits, FetchUnits, Probe, PutUnits, ReviseUnits, ScanUnits, SearchUnits
+from hindsight_langgraph.records import Region
 from tests.contracts.long_term import SPACE, indexed, make_unit, of, unit_id
 
 WRITER = """
@@ -200,6 +204,40 @@ def test_closing_compacts_a_store_of_which_much_was_deleted_and_keeps_the_rest(t
     store.close()
     with pytest.raises(StoreClosed):
         store.compact()
+
+
+@pytest.fixture
+def shared_store(tmp_path: Path) -> Iterator[EdgeLongTermStore]:
+    store = EdgeLongTermStore(tmp_path, SPACE)
+    yield store
+    store.close()
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(["put", "revise", "delete all", "delete one"]), st.integers(0, 5), st.integers(0, 3)),
+        max_size=12,
+    )
+)
+def test_a_search_after_any_writes_finds_what_is_stored(
+    shared_store: EdgeLongTermStore, steps: list[tuple[str, int, int]]
+) -> None:
+    """Whatever a search remembers of the ones before it, each write is seen by the next."""
+    store = shared_store
+    everything = SearchUnits(probes=(Probe(where=of(), limit=50, dense=indexed(0).dense),))
+    store.run(DeleteUnits(where=of()))
+    store.run(PutUnits(units=tuple(indexed(number) for number in range(6))))
+    for action, number, revision in steps:
+        if action == "put":
+            store.run(PutUnits(units=(indexed(number, content=f"put at {revision}"),)))
+        elif action == "revise":
+            store.run(ReviseUnits(units=(make_unit(number, revision=revision, content=f"revised to {revision}"),)))
+        else:
+            store.run(DeleteUnits(where=of(ids=(unit_id(number),)) if action == "delete one" else of(regions=(Region.SEMANTIC,))))
+        (hits,) = store.run(everything)
+        stored = store.run(ScanUnits(where=of(), limit=50)).units
+        assert {hit.unit.id: hit.unit for hit in hits} == {each.unit.id: each.unit for each in stored}
 
 
 async def test_a_durable_store_has_flushed_what_it_acknowledges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -326,8 +326,8 @@ async def test_over_http_a_client_that_is_killed_in_the_middle_of_its_calls_leav
     async def others() -> list[dict[str, Any]]:
         return [await call(url, user, "memory_search", {"query": ASKED}) for _ in range(5) for user in ("alice", "bob")]
 
-    killing = asyncio.to_thread(lambda: [kill_a_busy_client(url, "bob") for _ in range(2)])
-    answers, _ = await asyncio.gather(others(), killing)
+    killing = [asyncio.to_thread(kill_a_busy_client, url, "bob") for _ in range(2)]
+    answers, *_ = await asyncio.gather(others(), *killing)
     assert all(answer["memories"][0]["content"] == FACT for answer in answers[::2])
     assert (await call(url, "alice", "memory_write", {"text": "My bicycle is green."}))["memories"]
     locker = await call(url, "bob", "memory_search", {"query": "What is my locker number in hall 3?", "limit": 20})

@@ -8,14 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import Annotated, Any, NotRequired
 
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, AgentState, HumanInTheLoopMiddleware, SummarizationMiddleware
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import HumanMessage
-from langchain_core.tools import tool
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.tools import InjectedToolCallId, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import BaseModel
@@ -261,6 +261,40 @@ def test_a_failed_tool_asks_the_memory_again(memory: HindsightMemory, monkeypatc
     agent = create_agent(model, [door], middleware=[HindsightMiddleware(memory)])
     agent.invoke(asking("Open the door."), run_of("u1"))
     assert [bool(query.last_result) for query in asked] == [False, True]
+
+
+def test_tools_that_work_ask_the_memory_no_more(memory: HindsightMemory, monkeypatch: pytest.MonkeyPatch):
+    asked = recorded_queries(memory, monkeypatch)
+
+    @tool
+    def door(code: int) -> str:
+        """Opens the door."""
+        return "open"
+
+    model = saying(calling("door", code=1), calling("door", id="c2", code=2), "both are open")
+    agent = create_agent(model, [door], middleware=[HindsightMiddleware(memory)])
+    agent.invoke(asking("Open the doors."), run_of("u1"))
+    assert [query.text for query in asked] == ["Open the doors."]
+
+
+class Aiming(AgentState[Any]):
+    """An agent's state that tells what it is after."""
+
+    goal: str
+
+
+def test_another_goal_asks_the_memory_again(memory: HindsightMemory, monkeypatch: pytest.MonkeyPatch):
+    asked = recorded_queries(memory, monkeypatch)
+
+    @tool
+    def turn_to(goal: str, call: Annotated[str, InjectedToolCallId]) -> Command[Any]:
+        """Sets the goal."""
+        return Command(update={"goal": goal, "messages": [ToolMessage("turned", tool_call_id=call)]})
+
+    model = saying(calling("turn_to", goal="write the quarterly invoice"), "done")
+    agent: Any = create_agent(model, [turn_to], middleware=[HindsightMiddleware(memory)], state_schema=Aiming)
+    agent.invoke({**asking("Go on."), "goal": "paint the kitchen"}, run_of("u1"))
+    assert [query.goal for query in asked] == ["paint the kitchen", "write the quarterly invoice"]
 
 
 def test_a_memory_that_is_down_costs_the_memory_and_not_the_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -122,6 +123,27 @@ def test_an_answer_comes_back_with_its_finish_reason(stand_in: tuple[StandIn, st
     server.finish_reason = "length"
     answer = _chat(url).complete(OP)
     assert (answer.text, answer.finish_reason) == ('{"facts": []}', "length")
+
+
+def test_a_schema_that_is_refused_costs_no_other_schema_its_way(stand_in: tuple[StandIn, str]) -> None:
+    server, url = stand_in
+    chat, other = _chat(url), {**SCHEMA, "title": "judgements"}
+    server.refused = {"json_schema"}
+    chat.complete(replace(OP, schema=other))
+    server.refused = set()
+    for schema in (other, SCHEMA):
+        chat.complete(replace(OP, schema=schema))
+    assert [body["response_format"]["type"] for body in server.bodies[-2:]] == ["json_object", "json_schema"]
+
+
+def test_a_request_may_ask_for_freer_answers_of_a_model_that_takes_a_temperature(stand_in: tuple[StandIn, str]) -> None:
+    server, url = stand_in
+    chat = _chat(url)
+    for temperature in (None, 0.7):
+        chat.complete(replace(OP, temperature=temperature))
+    config = HindsightConfig(openai_api_key="sk-test", openai_base_url=url)
+    chat_from_spec("openai:gpt-5-mini", config).complete(replace(OP, temperature=0.7))  # takes none
+    assert [body.get("temperature") for body in server.bodies] == [0, 0.7, None]
 
 
 async def test_the_async_twin_answers_alike(stand_in: tuple[StandIn, str]) -> None:

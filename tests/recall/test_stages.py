@@ -27,7 +27,7 @@ from hindsight_langgraph.recall.naming import is_rival, named_things
 from hindsight_langgraph.recall.recollection import Item, Query, Question, Route, Standing
 from hindsight_langgraph.recall.route import by_rules, route
 from hindsight_langgraph.recall.score import score
-from hindsight_langgraph.recall.terms import HISTORY_WEIGHT, neighbour_fit, weight
+from hindsight_langgraph.recall.terms import HISTORY_WEIGHT, weight
 from hindsight_langgraph.records import (
     CausalRole,
     Episode,
@@ -292,16 +292,6 @@ def test_a_failure_gains_where_the_situation_is_worded_like_its_own() -> None:
     one = unit("a", **failed, episode=Episode(goal="x", success=False))
     other = unit("b", **failed, episode=Episode(goal="x", success=True))
     assert [s.unit.id for s in scored("balanced", other, one, text="the port is taken")] == ["a", "b"]
-
-
-def test_turns_next_to_each_other_lift_one_another() -> None:
-    turns = [Candidate(unit=unit(str(i), "x", at=T0 + timedelta(minutes=i)), channels={}) for i in (0, 1, 9)]
-    assert neighbour_fit(turns, [1.0, 0.2, 0.5]) == [0.2, 1.0, 0.0]
-
-
-def test_turns_of_one_moment_have_no_neighbours() -> None:
-    turns = [Candidate(unit=unit(str(i), "x"), channels={}) for i in range(2)]
-    assert neighbour_fit(turns, [1.0, 0.2]) == [0.0, 0.0]
 
 
 # --- things --------------------------------------------------------------------------------------------------------------

@@ -13,23 +13,48 @@ from tests.recall.stores import NOW, unit
 FLAT = Route(scores={}, best=Region.SEMANTIC, regions=tuple(Region), sure=False, by="rules")
 
 
-def order(first: str, second: str) -> list[str]:
+def turn(id_: str, text: str) -> Candidate:
+    return Candidate(unit=unit(id_, text, raw=True, session_id=id_), channels={"dense": 0.5, "text": 1.0, "context": 1.0})
+
+
+REPLY = Candidate(unit=unit("reply", "Yes.", raw=True, session_id="reply", speaker_name="Bo"), channels={"dense": 0.1})
+"""Makes a talk of two of one person's notes."""
+
+
+def order(first: str, second: str, *more: Candidate, asked: str = "the trip", config: RecallConfig | None = None) -> list[str]:
     """Ids of two turns that every channel likes alike, best first."""
-    candidates = [
-        Candidate(unit=unit(id_, text, raw=True, session_id=id_), channels={"dense": 0.5, "text": 1.0, "context": 1.0})
-        for id_, text in (("first", first), ("second", second))
-    ]
-    found = score(candidates, read_cues(Query(text="the trip"), now=NOW), FLAT, now=NOW, config=RecallConfig())
-    return [s.unit.id for s in found]
+    found = score(
+        [turn("first", first), turn("second", second), *more],
+        read_cues(Query(text=asked), now=NOW),
+        FLAT,
+        now=NOW,
+        config=config or RecallConfig(),
+    )
+    return [s.unit.id for s in found if s.unit.id != "reply"]
 
 
-def test_among_short_turns_the_one_that_says_more_comes_first() -> None:
-    assert order("The trip, yes!", "The trip goes by night train to Lisbon and then on by bus.") == ["second", "first"]
+LESS, MORE = "The trip, yes!", "The trip goes by night train to Lisbon and then on by bus."
 
 
-def test_among_short_turns_an_answer_comes_before_a_question() -> None:
-    assert order("How was the trip then?", "How the trip was, then.") == ["second", "first"]
+def test_among_short_turns_of_a_talk_the_one_that_says_more_comes_first() -> None:
+    assert order(LESS, MORE, REPLY) == ["second", "first"]
+
+
+def test_a_term_that_is_off_does_not_count() -> None:
+    assert order(LESS, MORE, REPLY, config=RecallConfig(off=("length",))) == ["first", "second"]
+
+
+def test_among_short_turns_of_a_talk_an_answer_comes_before_a_question() -> None:
+    assert order("How was the trip then?", "How the trip was, then.", REPLY) == ["second", "first"]
+
+
+def test_notes_of_one_person_are_not_preferred_for_their_length() -> None:
+    assert order(LESS, MORE) == ["first", "second"]
 
 
 def test_long_turns_are_not_preferred_for_their_length() -> None:
-    assert order("The trip. " * 40, "The trip. " * 60) == ["first", "second"]
+    assert order("The trip. " * 40, "The trip. " * 60, REPLY) == ["first", "second"]
+
+
+def test_among_notes_of_one_person_a_standing_rule_bears_on_a_request() -> None:
+    assert order("The trip was long.", "Always give distances in miles.", asked="Plan the trip") == ["second", "first"]
