@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from hindsight_langgraph import tracing
 from hindsight_langgraph.annotation.trajectory import Outcome, timed
 from hindsight_langgraph.checkpointers.observations import Observation
+from hindsight_langgraph.encoding.redact import knowing, redact_json, secrets_of
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.flows import hindsight, noting, observing, recalling, writing
 from hindsight_langgraph.flows.settings import FlowSettings
@@ -34,22 +35,34 @@ class Call:
     now: datetime
 
     def turns(self, messages: Iterable[Any], at: datetime | None, *, earlier: Iterable[Any] = ()) -> list[Turn]:
-        """Turns without their secrets: nothing behind this line sees one."""
+        """Turns without their secrets: nothing behind this line is shown one."""
+        return self._taken_in(messages, at, earlier=earlier)[0]
+
+    def _taken_in(
+        self, messages: Iterable[Any], at: datetime | None, *, earlier: Iterable[Any] = ()
+    ) -> tuple[list[Turn], FlowSettings]:
+        """Turns without their secrets, and settings that know these again should a chat model echo one (CASES O24)."""
         redact = self.settings.writing.redactor
-        turns = read_turns(messages, at=at, earlier=earlier)
-        return [
-            turn.model_copy(
-                update={"text": redact(turn.text)[0], "arguments": redact(turn.arguments)[0] if turn.arguments else ""}
-            )
-            for turn in turns
+        secrets: list[str] = []
+
+        def clean(text: str) -> str:
+            redacted = redact(text)[0]
+            secrets.extend(secrets_of(text, redacted))
+            return redacted
+
+        turns = [
+            turn.model_copy(update={"text": clean(turn.text), "arguments": clean(turn.arguments) if turn.arguments else ""})
+            for turn in read_turns(messages, at=at, earlier=earlier)
         ]
+        writing_tools = replace(self.settings.writing, redactor=knowing(redact, tuple(dict.fromkeys(secrets))))
+        return turns, replace(self.settings, writing=writing_tools)
 
     def remember(
         self, messages: Iterable[Any], scope: Scope | str, at: datetime | None, *, dry_run: bool
     ) -> Plan[list[WriteReport]]:
         """Write messages, or tell what would be written."""
-        turns = self.turns(messages, at)
-        plan = writing.remember(turns, scope=as_scope(scope), now=self.now, settings=self.settings, dry_run=dry_run)
+        turns, settings = self._taken_in(messages, at)
+        plan = writing.remember(turns, scope=as_scope(scope), now=self.now, settings=settings, dry_run=dry_run)
         if dry_run:
             return plan
         return tracing.staged(
@@ -64,7 +77,7 @@ class Call:
         self, messages: Iterable[Any], scope: Scope | str, recollection: Recollection | None, at: datetime | None
     ) -> Plan[None]:
         """Take in what a step added."""
-        turns = self.turns(messages, at or self.now)
+        turns, settings = self._taken_in(messages, at or self.now)
         recalled = [unit.id for unit in recollection.units] if recollection else []
         plan = writing.annotate(
             turns,
@@ -73,7 +86,7 @@ class Call:
             traced=recollection.run if recollection else None,
             scope=as_scope(scope),
             now=self.now,
-            settings=self.settings,
+            settings=settings,
         )
         return tracing.staged(
             "hindsight.annotate",
@@ -86,8 +99,8 @@ class Call:
     def note(self, text: str, name: str, scope: Scope) -> Plan[WriteReport]:
         """What an agent or its user chose to keep."""
         message = {"role": "user", "content": text, "id": f"note:{scope.session_id}:{name}" if name else ""}
-        (turn,) = self.turns([message], self.now)
-        return noting.note(turn, scope=scope, now=self.now, settings=self.settings)
+        (turn,), settings = self._taken_in([message], self.now)
+        return noting.note(turn, scope=scope, now=self.now, settings=settings)
 
     def redacted(self, query: Query) -> Query:
         """A query without its secrets."""
@@ -118,9 +131,14 @@ class Call:
         )
 
     def write_task(self, fields: Mapping[str, JsonValue], scope: Scope | str, duration_s: float | None) -> Plan[None]:
-        """Set fields of the task in hand."""
+        """Set fields of the task in hand, without their secrets."""
+        redact = self.settings.writing.redactor
         return write_task(
-            as_scope(scope), fields, config=self.settings.config.working, chat=self.settings.chat, duration_s=duration_s
+            as_scope(scope),
+            {name: redact_json(value, redact, name=name) for name, value in fields.items()},
+            config=self.settings.config.working,
+            chat=self.settings.chat,
+            duration_s=duration_s,
         )
 
     def read_session(self, scope: Scope | str, budget: int | None) -> Plan[list[Turn]]:

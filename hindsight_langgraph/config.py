@@ -15,7 +15,7 @@ from hindsight_langgraph.records import Kind
 class Section(BaseModel):
     """A frozen group of settings; an unknown name is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class WorkingConfig(Section):

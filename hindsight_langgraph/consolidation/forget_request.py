@@ -17,6 +17,7 @@ _REQUEST: Final = re.compile(
     r"(?:please )?(?:(?:forget|erase|delete|remove)(?: (?:about|again))?\s+(?P<en>.+)|(?:do not|don't) remember (?P<en2>.+))$"
     r"|^\W*(?:请|麻烦|你|把|那就|还是|帮我)*(?:忘掉|删掉|删除|抹掉|别记|不要记|忘(?:了|记)(?=吧|我[说讲提告]|关于|那[个条件]|刚才|这[个条件]|它))(?:吧|了)?(?P<zh>.*)$"
     r"|^\W*(?P<zh3>[^，。！？?,]{1,12}?)(?:那个|的事|这事|这件事)?(?:你)?(?:就)?(?:忘了吧|忘掉吧|别记了|当我没说)(?![？?])[^？?]*$"
+    r"|^\W*(?:(?:the|that|my) )?(?:(?:thing|bit|part|story|stuff) (?:about|with) )?(?P<en3>[\w' -]{2,40}?)(?: (?:thing|bit|part|story|stuff))? (?:was|were) (?:just |only )?(?:a joke|jokes|a lie|made up|not serious)\W+(?:so |just |please )*(?:drop|scrap|forget|erase|delete|ignore) (?:it|that)\W*$"
     r"|^\W*(?:请|麻烦|帮我)*把(?P<zh2>.+?)(?:忘掉|忘了|忘记|删掉|删除|抹掉)(?:吧|了)?\W*$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -60,7 +61,7 @@ def read_forget_request(text: str) -> ForgetRequest | None:
     match = _REQUEST.match(text.strip())
     if match is None or re.search(r"\b(?:don't|do not|never|didn't) forget\b|别忘|不要忘|没忘", text, re.IGNORECASE):
         return None
-    about = next((match[name] for name in ("en", "en2", "zh3", "zh", "zh2") if match[name] is not None), "")
+    about = next((match[name] for name in ("en", "en2", "en3", "zh3", "zh", "zh2") if match[name] is not None), "")
     if _HOW.match(about):
         return None
     sentence = re.split(r"[.!?。！？;；]\s*", about.strip(), maxsplit=1)[0]

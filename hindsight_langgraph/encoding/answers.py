@@ -12,13 +12,15 @@ from typing import Final
 
 from pydantic import Field
 
-from hindsight_langgraph.encoding.json_answers import as_list, as_object, read_json
+from hindsight_langgraph.encoding.json_answers import as_list, as_object, plain_name, read_json
 from hindsight_langgraph.encoding.scores import parse_score
 from hindsight_langgraph.encoding.statement import ExtractionStatus
 from hindsight_langgraph.ops import Answer
 from hindsight_langgraph.records import Record
 
-LIST_NAMES: Final = ("facts", "memories", "memory list", "statements", "items", "results", "data")
+LIST_NAMES: Final = (
+    "facts", "memories", "memory list", "memory", "statements", "items", "changes", "actions", "operations", "results", "data",
+)  # fmt: skip
 """Names under which models put the list, after `plain_name`; the first is the one asked for."""
 _FIELD_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "subject": ("subject", "entity", "subj", "who", "head"),
@@ -37,6 +39,12 @@ _FIELD_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "multi_valued": ("multi valued", "multivalued"),
     "replaces": ("replaces", "supersedes", "instead of"),
 }
+
+
+_ACTIONS: Final = ("action", "event", "op", "operation")
+_KEEPS: Final = frozenset({"keep", "none", "noop", "no op", "unchanged"})
+_REMOVES: Final = frozenset({"delete", "remove", "forget"})
+_REWRITES: Final = frozenset({"update", "replace", "merge", "modify"})
 
 
 class Fact(Record):
@@ -99,8 +107,9 @@ def parse_facts(answer: Answer | None) -> Parsed:
 
 
 def _judged(items: Sequence[object], *, whole: bool) -> Parsed:
-    facts = [fact for item in items if (fact := read_fact(item)) is not None]
-    rejected = len(items) - len(facts)
+    told = [item for item in items if _action(item) not in _KEEPS]
+    facts = [fact for item in told if not _changes_record(item) and (fact := read_fact(item)) is not None]
+    rejected = len(told) - len(facts)
     reasons = [f"{rejected} of {len(items)} items could not be used"] if rejected else []
     if not whole:
         reasons.append("the answer was cut short")
@@ -111,6 +120,18 @@ def _judged(items: Sequence[object], *, whole: bool) -> Parsed:
         return Parsed(status=ExtractionStatus.OK_NOTHING)
     status = ExtractionStatus.PARTIAL if reason else ExtractionStatus.OK_WITH_FACTS
     return Parsed(status=status, facts=tuple(facts), rejected=rejected, reason=reason)
+
+
+def _action(item: object) -> str:
+    """What an item asks to be done with a record, for a model that answers in changes; blank for most."""
+    named = as_object(item) or {}
+    return next((plain_name(value) for name in _ACTIONS if isinstance(value := named.get(name), str)), "")
+
+
+def _changes_record(item: object) -> bool:
+    """Whether an item would change or remove a stored record: the model is shown none, so that any it names is invented (CASES O06)."""
+    action = _action(item)
+    return action in _REMOVES or (action in _REWRITES and (as_object(item) or {}).get("id") is not None)
 
 
 def _items(value: object) -> list[object] | None:

@@ -70,6 +70,11 @@ def slug(name: str) -> str:
     return re.sub(r"[\s\-/]+", "_", re.sub(r"[^\w\s\-/'…]", "", folded)).strip("_")
 
 
+def names_of(attribute: str) -> tuple[str, ...]:
+    """Every name that is known for an attribute, its slug first."""
+    return (attribute, *(name for name, known in _SYNONYMS.items() if known == attribute and name != attribute))
+
+
 def canonical(triple: Triple, *, subject: str | None = None) -> Triple:
     """The triple with its attribute under one name, its opposite turned into a negation, the user under one subject.
 

@@ -16,7 +16,7 @@ from hindsight_langgraph.encoding.features import Vector, embedding_text, prompt
 from hindsight_langgraph.encoding.gate import Verdict, judge, needs_vector
 from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.encoding.local_extractor import LocalExtractor
-from hindsight_langgraph.encoding.redact import REDACTED, scrub
+from hindsight_langgraph.encoding.redact import REDACTED, redact_text, scrub
 from hindsight_langgraph.encoding.split import pieces, segments
 from hindsight_langgraph.encoding.statement import Extraction, ExtractionStatus, Extractor, Statement
 from hindsight_langgraph.ops import Complete
@@ -161,6 +161,7 @@ def _without_secrets(statement: Statement, redactor: Redactor, secrets: Sequence
     triple = statement.triple
     if triple is not None:
         parts = {name: clean(getattr(triple, name)) or REDACTED for name in ("subject", "attribute", "value")}
+        parts["value"] = redact_text(parts["value"], redactor, name=parts["attribute"])
         triple = triple.model_copy(update=parts)
     return statement.model_copy(
         update={

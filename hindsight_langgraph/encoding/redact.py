@@ -8,6 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from pydantic import JsonValue
+
+from hindsight_langgraph.ports import Redactor
+
 REDACTED: Final = "[redacted]"
 
 Replace = Callable[[re.Match[str]], str | None]
@@ -228,6 +232,31 @@ def secrets_of(text: str, clean: str) -> tuple[str, ...]:
     pattern = "(.+?)".join(re.escape(part) for part in clean.split(REDACTED))
     match = re.fullmatch(pattern, text, re.DOTALL)
     return tuple(dict.fromkeys(secret for secret in match.groups() if secret != REDACTED)) if match else ()
+
+
+def knowing(redactor: Redactor, secrets: Sequence[str]) -> Redactor:
+    """A redactor that takes out these literals too: to know them again, it need not see what they stood beside."""
+
+    def redact(text: str, /) -> tuple[str, dict[str, int]]:
+        return redactor(scrub(text, secrets))
+
+    return redact if secrets else redactor
+
+
+def redact_json(value: JsonValue, redactor: Redactor, *, name: str = "") -> JsonValue:
+    """A JSON value without the secrets in its texts, each read with the name that it stands under."""
+    if isinstance(value, dict):
+        return {key: redact_json(inner, redactor, name=key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [redact_json(inner, redactor, name=name) for inner in value]
+    return redact_text(value, redactor, name=name) if isinstance(value, str) else value
+
+
+def redact_text(text: str, redactor: Redactor, *, name: str) -> str:
+    """A text without its secrets; where it is one word, it is read as "name: word", since the name tells what it is."""
+    clean, head = redactor(text)[0], f"{name}: "
+    told = redactor(head + clean)[0] if name and len(clean.split()) == 1 else ""
+    return told.removeprefix(head) if told.startswith(head) else clean
 
 
 def scrub(text: str, secrets: Sequence[str]) -> str:

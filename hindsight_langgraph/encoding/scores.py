@@ -11,6 +11,8 @@ Default = TypeVar("Default", float, None)
 _NUMBER: Final = r"[-+]?\d+(?:\.\d+)?"
 _SCALED: Final = re.compile(rf"({_NUMBER})\s*(?:[%％]|(?:/|out of\b|of\b)\s*({_NUMBER}))?", re.IGNORECASE)
 _NAME: Final = re.compile(r"\b(?:importance|score|rating|relevance|confidence)\b|重要性|重要度|评分|得分|分数", re.IGNORECASE)
+_SAID: Final = re.compile(r"[:：=]\s*(?=[-+]?\d)")
+"""What a score follows: a number between its name and this, such as its scale in brackets, is none."""
 _WORDS: Final = {
     "critical": 0.95,
     "very high": 0.95,
@@ -56,7 +58,8 @@ def _read(text: str) -> float | None:
         return word
     names = list(_NAME.finditer(text))
     if names:
-        behind = _SCALED.search(text, names[-1].end())
+        said = _SAID.search(text, names[-1].end())
+        behind = _SCALED.search(text, said.end() if said else names[-1].end())
         return _scaled(behind) if behind else _WORDS.get(text[names[-1].end() :].strip(" :：=is").lower())
     alone = _SCALED.fullmatch(text)
     return _scaled(alone) if alone else None

@@ -14,10 +14,12 @@ from pydantic import JsonValue
 
 from hindsight_langgraph.annotation.trajectory import Step, StepKind, record_steps, steps_of
 from hindsight_langgraph.consolidation.activity import note_activity
+from hindsight_langgraph.encoding.redact import redact_json
 from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.writing import mirror
 from hindsight_langgraph.plan import Plan
+from hindsight_langgraph.ports import Redactor
 from hindsight_langgraph.records import Scope, Turn
 from hindsight_langgraph.working.task_memory import condense, write_task
 
@@ -76,10 +78,10 @@ def note(
         yield from note_activity(scope, 0, now=now, config=settings.config.consolidation)
 
 
-def _plain(value: Any, redact: Any) -> JsonValue:
+def _plain(value: Any, redact: Redactor) -> JsonValue:
     """A channel's value as JSON without its secrets; None for one that is no JSON value."""
     try:
-        plain: JsonValue = orjson.loads(redact(orjson.dumps(value).decode())[0])
+        plain: JsonValue = orjson.loads(orjson.dumps(value))
     except (orjson.JSONEncodeError, orjson.JSONDecodeError):
         return None
-    return plain
+    return redact_json(plain, redact)

@@ -14,7 +14,7 @@ from hindsight_langgraph.encoding.learned import read_learned
 from hindsight_langgraph.errors import ModelError, StoreError, StoreUnavailable
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.telling import accounts_of
-from hindsight_langgraph.flows.writing import write_pending
+from hindsight_langgraph.flows.writing import asks_to_forget, write_pending
 from hindsight_langgraph.ops import AppendLog, FetchUnits, Later, LogEntry, ReadLog, ReviseUnits, Settle, StaleEmbeddings, Where
 from hindsight_langgraph.plan import Plan, ask, together
 from hindsight_langgraph.recall.pipeline import recall_units
@@ -44,7 +44,7 @@ def recall(
         session, degraded = yield from _catch_up(scope, now=now, settings=settings)
         learned = yield from read_learned(scope)
         tools = replace(settings.recalling, aliases=AliasTable(dict(learned.aliases)), forgotten=learned.forgotten)
-        unseen = [turn for turn in session if turn.id not in visible]
+        unseen = [turn for turn in session if turn.id not in visible and not asks_to_forget(turn)]
         found = yield from recall_units(
             query, scope=scope, now=now, config=config.recall, tools=tools, session=unseen, as_of=as_of
         )

@@ -142,7 +142,7 @@ def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, attemp
     waiting = yield from read_pending(scope)
     due = [p for p in waiting if p.attempts < attempts]
     reports: list[WriteReport] = []
-    for (group_scope, asks), group in groupby(due, key=lambda p: (p.scope, _asks_to_forget(p.turn))):
+    for (group_scope, asks), group in groupby(due, key=lambda p: (p.scope, asks_to_forget(p.turn))):
         if asks:
             for request in group:
                 obeyed = _obey(request, scope=group_scope, now=now, settings=settings)
@@ -154,7 +154,8 @@ def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, attemp
     return reports
 
 
-def _asks_to_forget(turn: Turn) -> bool:
+def asks_to_forget(turn: Turn) -> bool:
+    """Whether a turn is a user's request to forget something, beyond doubt."""
     request = read_forget_request(turn.text) if turn.role is Role.USER else None
     return request is not None and request.certain
 

@@ -99,6 +99,8 @@ def reason_to_abstain(
         return "what was known of it has been taken back"
     if head is None or any(k.unit.raw for k in kept[:1]) or not kept[0].scored.terms["cosine"]:
         return ""
+    if kept[0].scored.terms["asked"]:  # it states the very attribute that the question names, whatever their words have in common
+        return ""
     if kept[0].scored.terms.get(TERM, 0.0) >= WALKED:
         return ""
     odds = head.probability(evidence([k.scored for k in kept], cues, route, cosine_floor=head.cosine_floor))

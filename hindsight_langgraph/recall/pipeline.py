@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.encoding.entities import AliasTable
@@ -24,10 +25,12 @@ from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, 
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.tokens import estimate_tokens
-from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Turn
+from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Status, Turn
 from hindsight_langgraph.similarity import COSINE_FLOORS
 
 Vector = tuple[float, ...]
+GONE_TOP: Final = 200
+"""How many superseded units of the session's turns are looked at."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +111,7 @@ def recall_units(
         vector = tools.adapter.apply(vector)
     moment = as_of or now
     turns = channels.session_candidates(session, read, scope=scope, now=moment, config=config)
+    turns = yield from _not_overtaken(turns, scope=scope)
 
     def rank(replies: Mapping[str, Sequence[Hit]]) -> list[Scored]:
         found = channels.merge(replies, walks_by="dense" if vector is not None else "text")
@@ -201,6 +205,20 @@ def _searched(probes: Mapping[str, Probe], *, cold: bool) -> Plan[tuple[dict[str
         for name, found in partial.items():
             hits[name] += found
     return hits, tuple(degraded)
+
+
+def _not_overtaken(turns: Sequence[channels.Candidate], *, scope: Scope) -> Plan[list[channels.Candidate]]:
+    """The session's turns without those that say what was superseded since: a whole turn would tell it as if it still held."""
+    said = tuple(turn.unit.id for turn in turns)
+    if not said:
+        return []
+    gone = Probe(where=Where(owners=(scope.owner,), sources=said, statuses=(Status.SUPERSEDED,)), limit=GONE_TOP, newest=True)
+    try:
+        (hits,) = yield from ask(SearchUnits(probes=(gone,)))
+    except StoreError:
+        return list(turns)  # the search that follows tells what is down
+    overtaken = {source for hit in hits for source in hit.unit.sources}
+    return [turn for turn in turns if turn.unit.id not in overtaken]
 
 
 def _is_all(probes: Mapping[str, Probe], replies: Mapping[str, Sequence[Hit]]) -> bool:

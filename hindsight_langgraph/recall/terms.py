@@ -13,7 +13,7 @@ from hindsight_langgraph import lexical
 from hindsight_langgraph.recall import wording
 from hindsight_langgraph.recall.channels import DAY_SLACK, RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
-from hindsight_langgraph.recall.naming import is_rival, mentions, named_things
+from hindsight_langgraph.recall.naming import asked_subjects, is_asked, is_rival, mentions, named_things
 from hindsight_langgraph.recall.recollection import Cues, Question, Route
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Precision, Status, Tier, TimeAnchor
 
@@ -59,6 +59,7 @@ def describe(
     speakers = _speakers_named(candidates, cues)
     things = frozenset(entity for c in candidates for entity in c.unit.entities)
     named = named_things(cues.text, (c.unit for c in candidates), known=cues.entities)
+    subjects, topics = asked_subjects(cues.text, (c.unit for c in candidates)), frozenset(cues.topics)
     kin = _chain(candidates, cues)
     described: list[Terms] = []
     for position, candidate in enumerate(candidates):
@@ -74,6 +75,7 @@ def describe(
                 "date": max([time_match(unit, time) for time in cues.times]) if cues.times else 0.0,
                 "entity": _entity_share(unit, named),
                 "rival": float(is_rival(unit, named, things)),
+                "asked": float(is_asked(unit, subjects, topics)),
                 "region": route.scores.get(unit.region, 0.0),
                 "recency": decay(unit.moment, now, per_day=decay_per_day),
                 "importance": unit.importance,

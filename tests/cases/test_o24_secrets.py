@@ -16,7 +16,7 @@ PASSWORD, TOKEN = "Pl4ce-holder!77", "tok_test_0000FAKE1111"
 def test_a_secret_that_the_model_echoes_is_in_no_unit_and_no_file(tmp_path: Path) -> None:
     echo = {
         "subject": "staging db", "attribute": "password", "value": PASSWORD, "content": f"The staging db opens with {PASSWORD}.",
-        "kind": "fact", "source": "1", "entities": ["staging db", TOKEN], "replaces": TOKEN,
+        "kind": "fact", "source": "0", "entities": ["staging db", TOKEN], "replaces": TOKEN,
     }  # fmt: skip
     chat = ScriptedChat([json.dumps({"facts": [echo]})])
     with open_memory(tmp_path, chat_model=chat) as memory:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from hindsight_langgraph.encoding.answers import Fact, parse_facts
 from hindsight_langgraph.encoding.json_answers import read_json
-from hindsight_langgraph.encoding.references import Link, resolve_references
 from hindsight_langgraph.encoding.scores import parse_score
 from hindsight_langgraph.encoding.statement import ExtractionStatus
 from hindsight_langgraph.ops import Answer
@@ -236,36 +235,3 @@ def test_a_score_is_read_in_any_shape(value: object, score: float) -> None:
 @given(st.one_of(st.text(), st.floats(), st.integers(), st.none(), st.lists(st.integers())))
 def test_every_score_is_finite_and_from_0_to_1(value: object) -> None:
     assert 0.0 <= parse_score(value, DEFAULT) <= 1.0
-
-
-def test_invented_records_and_steps_are_skipped_and_counted() -> None:
-    answer = {
-        "changes": [
-            {"action": "update", "id": "12", "subject": "user", "attribute": "pet", "value": "two parrots"},
-            {"action": "delete", "id": "R9"},
-            {"action": "keep", "id": 1},
-            {"action": "add", "id": None, "subject": "user", "attribute": "sport", "value": "rowing"},
-        ],
-        "links": [{"cause": 7, "effect": 0}, {"cause": 1, "effect": 1}],
-    }
-    resolved = resolve_references(answer, shown=["m0", "m1"], steps=3)
-    assert [(c.action, c.target, c.fact.value if c.fact else None) for c in resolved.changes] == [
-        ("keep", "m1", None),
-        ("add", None, "rowing"),
-    ]
-    assert (resolved.links, resolved.skipped) == ((), 4)
-
-
-def test_what_was_shown_is_resolved_to_its_real_id() -> None:
-    answer = {
-        "memory": [{"event": "UPDATE", "id": "[0]", "fact": {"content": "lives in Nice"}}, {"event": "DELETE", "id": "1"}],
-        "links": [{"cause": "0", "effect": 2}],
-    }
-    resolved = resolve_references(answer, shown=["m0", "m1"], steps=3)
-    assert [(c.action, c.target) for c in resolved.changes] == [("update", "m0"), ("delete", "m1")]
-    assert resolved.links == (Link(cause=0, effect=2),)
-
-
-@pytest.mark.parametrize("value", [None, [], "text", {"changes": "none"}, {"changes": [1, None, True]}])
-def test_an_answer_of_another_shape_changes_nothing(value: object) -> None:
-    assert resolve_references(value, shown=["m0"]).changes == ()
