@@ -40,7 +40,8 @@ def test_memories_of_odd_times_are_ranked_without_an_error_and_none_is_lost(tmp_
         store(memory, *dated, unit("The undated lamp is green", id="undated", said_at=None))
         store(memory, unit("The early lamp is green", id="early", last_recalled_at=NOON - timedelta(days=400)))
         found = memory.recall("Which lamp is green?", scope="u1")
-    recency = {item.unit.content.split()[1]: item.terms["recency"] for item in (*found.items, *found.dropped)}
+    told = [*((one.unit, one.terms) for one in found.items), *((one.unit, one.terms) for one in found.dropped)]
+    recency = {one.content.split()[1]: terms["recency"] for one, terms in told}
     assert set(recency) == {*moments, "undated", "early"}
     assert all(math.isfinite(value) and 0 < value <= 1 for value in recency.values())
     assert recency["ahead"] == recency["now"] == 1.0
