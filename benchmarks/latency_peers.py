@@ -109,7 +109,7 @@ def _extensible_sqlite() -> Any:
 
     if hasattr(sqlite3.Connection, "enable_load_extension"):
         return sqlite3
-    import pysqlite3  # type: ignore[import-not-found]  # only where it is needed
+    import pysqlite3
 
     return pysqlite3
 
