@@ -89,9 +89,9 @@ class Transaction(WorkingRequests):
         )
         if keep is not None:
             self._run(
-                "DELETE FROM entries WHERE key_id = ?1 AND id IN "
-                "(SELECT id FROM entries WHERE key_id = ?1 ORDER BY at_us DESC, id DESC LIMIT -1 OFFSET ?2)",
-                (key_id, keep),
+                "DELETE FROM entries WHERE key_id = :key AND id IN "
+                "(SELECT id FROM entries WHERE key_id = :key ORDER BY at_us DESC, id DESC LIMIT -1 OFFSET :keep)",
+                {"key": key_id, "keep": keep},
             )
         self._drop_if_empty(key_id)
         return new
@@ -119,9 +119,9 @@ class Transaction(WorkingRequests):
 
     def _list_keys(self, op: ops.ListKeys) -> list[Key]:
         rows = self._run(
-            "SELECT kind, name FROM keys WHERE owner = ?1 AND (?2 IS NULL OR kind = ?2) "
-            "AND (expires_us IS NULL OR expires_us > ?3) ORDER BY kind, name",
-            (op.owner, op.kind and op.kind.value, self._now_us),
+            "SELECT kind, name FROM keys WHERE owner = :owner AND (:kind IS NULL OR kind = :kind) "
+            "AND (expires_us IS NULL OR expires_us > :now) ORDER BY kind, name",
+            {"owner": op.owner, "kind": op.kind and op.kind.value, "now": self._now_us},
         )
         return [Key(owner=op.owner, kind=kind_of(kind), name=name) for kind, name in rows]
 
@@ -211,9 +211,9 @@ class Transaction(WorkingRequests):
         for name, value in values.items():
             self._run(
                 "INSERT INTO fields (key_id, name, written, value) "
-                "VALUES (?1, ?2, (SELECT coalesce(max(written), 0) + 1 FROM fields WHERE key_id = ?1), ?3) "
+                "VALUES (:key, :name, (SELECT coalesce(max(written), 0) + 1 FROM fields WHERE key_id = :key), :value) "
                 "ON CONFLICT DO UPDATE SET written = excluded.written, value = excluded.value",
-                (key_id, name, value),
+                {"key": key_id, "name": name, "value": value},
             )
 
     def _delete_fields(self, key_id: int | None, names: tuple[str, ...]) -> int:
@@ -221,7 +221,7 @@ class Transaction(WorkingRequests):
 
     def _drop_if_empty(self, key_id: int | None) -> None:
         self._run(
-            "DELETE FROM keys WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM fields WHERE key_id = ?1) "
-            "AND NOT EXISTS (SELECT 1 FROM entries WHERE key_id = ?1)",
-            (key_id,),
+            "DELETE FROM keys WHERE id = :key AND NOT EXISTS (SELECT 1 FROM fields WHERE key_id = :key) "
+            "AND NOT EXISTS (SELECT 1 FROM entries WHERE key_id = :key)",
+            {"key": key_id},
         )
