@@ -247,7 +247,7 @@ async def test_the_nodes_stream_in_every_mode_and_answer_a_batch_on_a_running_lo
         asked: Any = {"messages": [HumanMessage(f"My locker number in hall {mode} is 42.")]}
         assert [part async for part in graph.astream(asked, run_of("u1", mode), stream_mode=mode)] or mode == "custom"
     many: Any = [{"messages": [HumanMessage(f"My locker number is {n + 40}.")]} for n in range(4)]
-    await graph.abatch(many, [run_of(f"user{n}") for n in range(4)])
+    await graph.abatch(many, [run_of(f"user{n}", f"batch {n}") for n in range(4)])
     await memory.asettle()
     assert "hall values" in " ".join(unit.content for unit in await memory.aunits(scope="u1"))
     for n in range(4):
