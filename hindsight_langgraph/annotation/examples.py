@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from hindsight_langgraph.annotation.report import AnnotationReport
-from hindsight_langgraph.annotation.verdict import Effect, Judgement
+from hindsight_langgraph.annotation.verdict import Effect, Judgement, unit_of
 from hindsight_langgraph.lexical import index_text
 from hindsight_langgraph.records import CausalRole, MemoryUnit, Record, Region
 
@@ -46,7 +46,7 @@ def examples_of(reports: Sequence[AnnotationReport], units: Mapping[str, MemoryU
     similar = _mates(reports)
     found: list[Example] = []
     for report in reports:
-        judged = {j.ref.partition(":")[2]: j for j in report.judgements if j.ref.startswith("memory:")}
+        judged = _by_unit(report)
         useful = [unit_id for unit_id, j in judged.items() if helped(j)] + list(report.missed)
         useless = [unit_id for unit_id, j in judged.items() if not helped(j)]
         for unit_id in useful:
@@ -83,8 +83,13 @@ def _mates(reports: Sequence[AnnotationReport]) -> dict[str, list[str]]:
     """Units that were recalled beside a unit and never helped in that company."""
     beside: dict[str, list[str]] = {}
     for report in reports:
-        judged = [j for j in report.judgements if j.ref.startswith("memory:")]
-        useless = [j.ref.partition(":")[2] for j in judged if not helped(j)]
-        for judgement in judged:
-            beside.setdefault(judgement.ref.partition(":")[2], []).extend(useless)
+        judged = _by_unit(report)
+        useless = [unit_id for unit_id, judgement in judged.items() if not helped(judgement)]
+        for unit_id in judged:
+            beside.setdefault(unit_id, []).extend(useless)
     return beside
+
+
+def _by_unit(report: AnnotationReport) -> dict[str, Judgement]:
+    """The judgements on memories, by unit."""
+    return {unit_id: judgement for judgement in report.judgements if (unit_id := unit_of(judgement.ref)) is not None}

@@ -74,6 +74,12 @@ def memory_ref(unit_id: str) -> str:
     return f"memory:{unit_id}"
 
 
+def unit_of(ref: str) -> str | None:
+    """The memory that a judgement names; None where it names a step."""
+    kind, _, unit_id = ref.partition(":")
+    return unit_id if kind == "memory" else None
+
+
 def case_of(steps: tuple[Step, ...], memories: tuple[Given, ...], outcome: Outcome) -> Case:
     """The case of recorded steps: the user's first words are its goal, recalls are told apart from what was done."""
     if outcome.read and outcome.feedback:  # what the user said of the task, and what followed it, are no steps of it

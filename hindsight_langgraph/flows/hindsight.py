@@ -19,7 +19,7 @@ from hindsight_langgraph.annotation.roles import judge_steps
 from hindsight_langgraph.annotation.tasks import tasks_of
 from hindsight_langgraph.annotation.trajectory import Outcome, StepKind, Trajectory, read_records, record_outcome
 from hindsight_langgraph.annotation.verdict import Given, case_of
-from hindsight_langgraph.errors import ModelError, StoreCorrupt, StoreError
+from hindsight_langgraph.errors import ModelError, StoreError
 from hindsight_langgraph.flows.episodes import write_episode
 from hindsight_langgraph.flows.meaning import likeness_of_steps
 from hindsight_langgraph.flows.moving import move_units, raise_missed
@@ -27,14 +27,10 @@ from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.flows.teaching import keep_lessons
 from hindsight_langgraph.flows.telling import tell_judgements, tell_outcome
 from hindsight_langgraph.ops import (
-    AppendLog,
     ClaimDue,
     FetchUnits,
     Later,
-    LogEntry,
     Notify,
-    ReadLog,
-    ReplaceEntry,
     SetDue,
     Settle,
     SettleDue,
@@ -42,6 +38,7 @@ from hindsight_langgraph.ops import (
 )
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import Scope
+from hindsight_langgraph.working.logs import put_record, read_log
 
 QUEUE: Final = "annotate"
 """Tasks whose outcome is known and not yet judged, in the working store."""
@@ -134,11 +131,8 @@ def annotate_tasks(scope: Scope, *, now: datetime, settings: FlowSettings) -> Pl
 
 def read_reports(scope: Scope) -> Plan[list[AnnotationReport]]:
     """What hindsight found of the owner's tasks, oldest first."""
-    entries = yield from ask(ReadLog(key=keys.judged(scope), oldest_first=True))
-    try:
-        return [AnnotationReport.model_validate_json(entry.body) for entry in entries]
-    except ValueError as error:
-        raise StoreCorrupt(f"a report of {scope.owner} cannot be read: {error}; forget it with the task's log") from error
+    remedy = "forget it with the task's log"
+    return (yield from read_log(keys.judged(scope), AnnotationReport, what=f"a report of {scope.owner}", remedy=remedy))
 
 
 def _annotate(
@@ -164,18 +158,11 @@ def _annotate(
         asked=len(asked),
     )  # fmt: skip
     yield from keep_lessons(report, recalls, scope=scope)
-    yield from _keep(report, scope)
+    yield from put_record(keys.judged(scope), report, name=report.case, at=report.at, keep=REPORTS_KEEP)
     yield from ask(Notify(event=report))
     if tracing.enabled():
         yield from tell_judgements(case, recalls, judgements)
     return report
-
-
-def _keep(report: AnnotationReport, scope: Scope) -> Plan[None]:
-    """Store a report in place of an earlier one of the same task."""
-    key, body = keys.judged(scope), report.model_dump_json(exclude_defaults=True).encode()
-    if not (yield from ask(ReplaceEntry(key=key, id=report.case, body=body))):
-        yield from ask(AppendLog(key=key, entries=(LogEntry(id=report.case, at=report.at, body=body),), keep=REPORTS_KEEP))
 
 
 def _job(scope: Scope, due: datetime) -> SetDue:

@@ -9,8 +9,8 @@ from typing import Final
 from hindsight_langgraph import keys
 from hindsight_langgraph.annotation.feedback import Event, apply_event, event_of, missed_event, take_back
 from hindsight_langgraph.annotation.missed import missed_units, searched_by
-from hindsight_langgraph.annotation.verdict import Case, Judgement
-from hindsight_langgraph.errors import Conflict, ModelError, StoreCorrupt
+from hindsight_langgraph.annotation.verdict import Case, Judgement, unit_of
+from hindsight_langgraph.errors import Conflict, ModelError
 from hindsight_langgraph.lexical import query_vector
 from hindsight_langgraph.ops import (
     AppendLog,
@@ -18,7 +18,6 @@ from hindsight_langgraph.ops import (
     FetchUnits,
     LogEntry,
     Probe,
-    ReadLog,
     ReplaceEntry,
     ReviseUnits,
     SearchUnits,
@@ -26,6 +25,7 @@ from hindsight_langgraph.ops import (
 )
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import Kind, MemoryUnit, Scope, Status
+from hindsight_langgraph.working.logs import read_log
 
 ATTEMPTS: Final = 8
 """How often a change is tried again after someone else changed the same unit."""
@@ -43,8 +43,8 @@ def move_units(
     """Move the owner's own units by the judgements on them; units of shared scopes are others' too and stay."""
     events: list[Event] = []
     for judgement in judgements:
-        kind, _, unit_id = judgement.ref.partition(":")
-        if kind != "memory":
+        unit_id = unit_of(judgement.ref)
+        if unit_id is None:
             continue
 
         def make(unit: MemoryUnit, past: Sequence[Event], judgement: Judgement = judgement) -> Event:
@@ -139,11 +139,7 @@ def undo(unit_id: str, event_id: str, *, scope: Scope) -> Plan[bool]:
 
 def read_history(unit_id: str, *, scope: Scope) -> Plan[list[Event]]:
     """The changes of one unit of the owner, oldest first, those that were taken back among them."""
-    entries = yield from ask(ReadLog(key=keys.history(scope.owner, unit_id), oldest_first=True))
-    try:
-        return [Event.model_validate_json(entry.body) for entry in entries]
-    except ValueError as error:
-        raise StoreCorrupt(f"the history of unit {unit_id} cannot be read: {error}") from error
+    return (yield from read_log(keys.history(scope.owner, unit_id), Event, what=f"the history of unit {unit_id}"))
 
 
 def _flag(events: Sequence[Event], key: keys.Key) -> Plan[None]:

@@ -8,12 +8,12 @@ from typing import Final
 from hindsight_langgraph import keys
 from hindsight_langgraph.annotation.report import AnnotationReport
 from hindsight_langgraph.annotation.trajectory import Step
-from hindsight_langgraph.errors import StoreCorrupt
 from hindsight_langgraph.flows.telling import accounts_of
-from hindsight_langgraph.ops import AppendLog, FetchUnits, LogEntry, ReadLog, ReplaceEntry, Settle, Where
+from hindsight_langgraph.ops import FetchUnits, ReadLog, Settle, Where
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.recall.lessons import Lesson, LoggedRecall, lesson_of, read_recall, recall_of
 from hindsight_langgraph.records import Scope
+from hindsight_langgraph.working.logs import put_record, read_log
 
 LESSONS_KEEP: Final = 1_000
 """Of one owner; a lesson takes about 13 KB."""
@@ -40,15 +40,9 @@ def _keep(report: AnnotationReport, recall: LoggedRecall, *, name: str, scope: S
     lesson = lesson_of(recall, {unit.id: unit for unit in units}, report)
     if lesson is None:
         return
-    key, body = keys.lessons(scope), lesson.model_dump_json(exclude_defaults=True).encode()
-    if not (yield from ask(ReplaceEntry(key=key, id=name, body=body))):
-        yield from ask(AppendLog(key=key, entries=(LogEntry(id=name, at=report.at, body=body),), keep=LESSONS_KEEP))
+    yield from put_record(keys.lessons(scope), lesson, name=name, at=report.at, keep=LESSONS_KEEP)
 
 
 def read_lessons(scope: Scope) -> Plan[list[Lesson]]:
     """What the owner's judged tasks teach a ranker, oldest first."""
-    entries = yield from ask(ReadLog(key=keys.lessons(scope), oldest_first=True))
-    try:
-        return [Lesson.model_validate_json(entry.body) for entry in entries]
-    except ValueError as error:
-        raise StoreCorrupt(f"a lesson of {scope.owner} cannot be read: {error}") from error
+    return (yield from read_log(keys.lessons(scope), Lesson, what=f"a lesson of {scope.owner}"))

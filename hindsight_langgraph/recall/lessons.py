@@ -15,7 +15,7 @@ from pydantic import AwareDatetime, ValidationError
 
 from hindsight_langgraph.annotation.examples import helped
 from hindsight_langgraph.annotation.report import AnnotationReport
-from hindsight_langgraph.annotation.verdict import Effect
+from hindsight_langgraph.annotation.verdict import Effect, unit_of
 from hindsight_langgraph.errors import StoreCorrupt
 from hindsight_langgraph.recall.cues import read_cues
 from hindsight_langgraph.recall.ranker import FEATURES, POOL, RANKER_VERSION, rows
@@ -146,8 +146,8 @@ def _grades(report: AnnotationReport) -> dict[str, Worth]:
     """What each judged memory was worth."""
     found: dict[str, Worth] = {}
     for judgement in report.judgements:
-        kind, _, unit_id = judgement.ref.partition(":")
-        if kind != "memory":
+        unit_id = unit_of(judgement.ref)
+        if unit_id is None:
             continue
         if judgement.effect is Effect.NEGATIVE:
             found[unit_id] = Worth.MISLEADING

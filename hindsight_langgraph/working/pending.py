@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from hindsight_langgraph import keys
-from hindsight_langgraph.errors import StoreCorrupt
-from hindsight_langgraph.ops import AppendLog, DropEntries, LogEntry, ReadLog, ReplaceEntry
+from hindsight_langgraph.ops import AppendLog, DropEntries, LogEntry, ReplaceEntry
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import Record, Scope, Turn
+from hindsight_langgraph.working.logs import read_log
 from hindsight_langgraph.working.session import in_order
 
 
@@ -45,11 +45,7 @@ def accept(scope: Scope, turns: Sequence[Turn], *, now: datetime) -> Plan[None]:
 
 def read_pending(scope: Scope) -> Plan[list[PendingTurn]]:
     """Everything that waits for this owner, oldest first."""
-    entries = yield from ask(ReadLog(key=keys.pending(scope), oldest_first=True))
-    try:
-        return [PendingTurn.model_validate_json(entry.body) for entry in entries]
-    except ValidationError as error:
-        raise StoreCorrupt(f"a pending turn of {scope.owner} cannot be read: {error}") from error
+    return (yield from read_log(keys.pending(scope), PendingTurn, what=f"a pending turn of {scope.owner}"))
 
 
 def finish(scope: Scope, done: Sequence[PendingTurn]) -> Plan[None]:
