@@ -50,6 +50,12 @@ def ask(op: Op[Reply]) -> Plan[Reply]:
     return cast("Reply", reply)
 
 
+def replied(reply: R) -> Plan[R]:
+    """A plan that asks nothing and ends in `reply`."""
+    yield from ()
+    return reply
+
+
 def together(*ops: Op[Reply]) -> Plan[list[Reply | Exception]]:
     """Ask for several independent things at once.
 

@@ -18,7 +18,7 @@ from hindsight_langgraph.errors import ModelError
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.models.consolidation_prompts import pairs_request, summaries_request, triples_request
 from hindsight_langgraph.ops import Answer, Complete, FetchUnits, Probe, SearchUnits, Where
-from hindsight_langgraph.plan import Plan, ask
+from hindsight_langgraph.plan import Plan, ask, replied
 from hindsight_langgraph.records import Kind, MemoryUnit, Role, Scope, Status
 
 Beat = Callable[[], Plan[object]]
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 def no_beat() -> Plan[None]:
     """For a run that holds no lease."""
-    yield from ()
+    return replied(None)
 
 
 def read_triples(scope: Scope, *, settings: FlowSettings, beat: Beat) -> Plan[list[Read]]:

@@ -5,7 +5,7 @@ What is read is bounded: what changed since the last run of the same kind, a bat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -27,7 +27,7 @@ from hindsight_langgraph.errors import ModelError
 from hindsight_langgraph.flows.consulting import Beat, decide_pairs, no_beat, read_triples, word_summaries
 from hindsight_langgraph.flows.settings import FlowSettings
 from hindsight_langgraph.ops import CountUnits, Embed, Probe, ScanUnits, SearchUnits, Where
-from hindsight_langgraph.plan import Plan, ask
+from hindsight_langgraph.plan import Plan, ask, replied
 from hindsight_langgraph.records import IndexedUnit, MemoryUnit, Region, Status, Tier
 from hindsight_langgraph.similarity import similarity
 
@@ -83,7 +83,7 @@ def _duplicates(run: Run, settings: FlowSettings, beat: Beat) -> Plan[list[Chang
     while True:
         batch, cursor = yield from _batch(_changed(run), cursor, size=config.batch, with_vectors=True)
         whole = run.since is None and first and cursor is None
-        near = yield from _neighbours(run, batch) if run.level == "full" and not whole else _none()
+        near = yield from _neighbours(run, batch) if run.level == "full" and not whole else replied([])
         first = False
         pool = [item for item in (*batch, *near) if item.unit.id not in gone]
         changes = find_duplicates(pool, space=settings.space, config=config, about=[item.unit.id for item in batch])
@@ -167,13 +167,7 @@ def _episodes(run: Run, settings: FlowSettings) -> Plan[list[MemoryUnit]]:
 
 def _lifts(run: Run) -> Plan[list[Change]]:
     where = _changed(run) if run.level == "light" else Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE,))
-    found: list[Change] = []
-    cursor: str | None = None
-    while True:
-        batch, cursor = yield from _batch(where, cursor, size=_PAGE)
-        found.extend(find_lifts(item.unit for item in batch))
-        if cursor is None:
-            return found
+    return (yield from _page_by_page(where, find_lifts))
 
 
 def _overflow(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
@@ -195,11 +189,16 @@ def _forgettable(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
     config = settings.config.consolidation
     before = run.now - timedelta(days=min(config.soft_days, config.hard_days))
     where = Where(owners=(run.scope.owner,), statuses=(Status.ACTIVE, Status.SUPERSEDED), said_before=before)
+    return (yield from _page_by_page(where, lambda units: find_forgettable(units, now=run.now, config=config)))
+
+
+def _page_by_page(where: Where, find: Callable[[Iterable[MemoryUnit]], Iterable[Change]]) -> Plan[list[Change]]:
+    """The changes of a pass that looks at each unit alone."""
     found: list[Change] = []
     cursor: str | None = None
     while True:
         batch, cursor = yield from _batch(where, cursor, size=_PAGE)
-        found.extend(find_forgettable((item.unit for item in batch), now=run.now, config=config))
+        found.extend(find(item.unit for item in batch))
         if cursor is None:
             return found
 
@@ -244,8 +243,3 @@ def _peers(run: Run, unit: MemoryUnit) -> Where:
     """Where a unit's like may be: in its region; anywhere for one that says of itself that it repeats."""
     regions = None if is_restated(unit) else (unit.region,)
     return Where(owners=(run.scope.owner,), regions=regions, statuses=(Status.ACTIVE,), raw=False)
-
-
-def _none() -> Plan[list[IndexedUnit]]:
-    yield from ()
-    return []

@@ -35,7 +35,7 @@ from hindsight_langgraph.ops import (
     Where,
     WriteFields,
 )  # fmt: skip
-from hindsight_langgraph.plan import Plan, ask
+from hindsight_langgraph.plan import Plan, ask, replied
 from hindsight_langgraph.records import MemoryUnit, Scope, Status
 
 _CANDIDATES: Final = 50
@@ -55,7 +55,7 @@ def forget(ids: Sequence[str], *, scope: Scope, now: datetime, settings: FlowSet
     meant = yield from _units(scope, ids=wanted)
     meant += [unit for unit in (yield from read_held(scope)) if unit.id in wanted and unit.id not in {one.id for one in meant}]
     near = (
-        yield from _units(scope, sources=tuple({source for unit in meant for source in unit.sources})) if meant else _no_units()
+        yield from _units(scope, sources=tuple({source for unit in meant for source in unit.sources})) if meant else replied([])
     )
     gone = _closure(meant, near)
     said = [unit for unit in gone if not is_made(unit)]
@@ -207,8 +207,3 @@ def _units(scope: Scope, *, ids: tuple[str, ...] | None = None, sources: tuple[s
             if cursor is None:
                 break
     return list(found.values())
-
-
-def _no_units() -> Plan[list[MemoryUnit]]:
-    yield from ()
-    return []

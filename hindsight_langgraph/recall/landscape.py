@@ -69,7 +69,7 @@ class Landscape:
         found: list[dict[int, float]] = [{} for _ in self.scored]
         place_of = {scored.unit.id: place for place, scored in enumerate(self.scored)}
         for place, scored in enumerate(self.scored):
-            for other in _linked(scored.unit):
+            for other in linked_to(scored.unit):
                 if other in place_of and other != scored.unit.id:
                     _join(found, place, place_of[other], LINKED)
         whole = [place for place in range(len(self.scored)) if self.states(place)]
@@ -121,7 +121,8 @@ def _session(unit: MemoryUnit) -> str:
     return f"{unit.owner}\0{unit.session_id}"
 
 
-def _linked(unit: MemoryUnit) -> tuple[str, ...]:
+def linked_to(unit: MemoryUnit) -> tuple[str, ...]:
+    """Ids of the units that stored links lead to."""
     return (*unit.related, *unit.supersedes, *((unit.superseded_by,) if unit.superseded_by else ()))
 
 

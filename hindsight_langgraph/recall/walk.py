@@ -11,7 +11,7 @@ from hindsight_langgraph import lexical
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.ops import Probe, Where
 from hindsight_langgraph.recall.event_walk import find_event, walk_event
-from hindsight_langgraph.recall.landscape import Landscape, named_by, survey
+from hindsight_langgraph.recall.landscape import Landscape, linked_to, named_by, survey
 from hindsight_langgraph.recall.recollection import Cues, Question
 from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.thing_walk import bridging_things, named_words, walk_things
@@ -56,7 +56,7 @@ def _from_event(land: Landscape, cues: Cues, ranked: Probe) -> dict[str, Probe]:
     if not start:
         return {}
     known = {scored.unit.id for scored in land.scored}
-    linked = {key for unit in start for key in (*unit.related, *unit.supersedes, unit.superseded_by) if key} - known
+    linked = {key for unit in start for key in linked_to(unit)} - known
     things = tuple(dict.fromkeys(thing for unit in start for thing in sorted(named_by(unit))))[:THINGS]
     sessions = tuple(dict.fromkeys(unit.session_id for unit in start))[:THINGS]
     where = _beyond([unit.moment for unit in start], cues, ranked.where)
