@@ -13,11 +13,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.parser import BytesParser
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import zstandard
+
+from tests.local_http import JsonRequests, listening
 
 PAGE = 2
 """Runs in one page of a query: small, so that paging happens."""
@@ -137,10 +139,10 @@ def serving() -> Iterator[LangSmith]:
     """A stand-in that listens until the block ends."""
     state = LangSmith()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(JsonRequests):
         protocol_version = "HTTP/1.1"
 
-        def _answer(self) -> None:
+        def respond(self) -> None:
             body = _body(self, state)
             state.requests.append((self.command, urlsplit(self.path).path))
             state.open.wait()
@@ -148,30 +150,14 @@ def serving() -> Iterator[LangSmith]:
                 status, reply = 503, {"detail": "refused for the test"}
             else:
                 status, reply = state.take(self.command, self.path, self.headers.get("Content-Type", ""), body)
-            data = json.dumps(reply).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.reply(status, json.dumps(reply).encode())
 
-        do_GET = do_POST = do_PATCH = _answer  # noqa: N815 - names that the base class calls
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Stay silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield state
-    finally:
-        state.open.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(Handler) as url:
+        state.url = url
+        try:
+            yield state
+        finally:
+            state.open.set()
 
 
 def _body(request: BaseHTTPRequestHandler, state: LangSmith) -> bytes:

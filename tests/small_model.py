@@ -13,10 +13,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from tests.local_http import JsonRequests, listening
 
 NAME = "smollm2"
 CONTEXT_TOKENS = 4_096
@@ -88,8 +89,8 @@ def recording(upstream: str) -> Iterator[Recorder]:
     recorder = Recorder(upstream)
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(JsonRequests):
+        def respond(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             recorder.sent.append(body)
             request = urllib.request.Request(recorder.upstream + self.path, body, {"Content-Type": "application/json"})
@@ -100,27 +101,14 @@ def recording(upstream: str) -> Iterator[Recorder]:
                 status, data = error.code, error.read()
             recorder.open.wait()
             recorder.answered.append((status, data))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.reply(status, data)
 
-        def log_message(self, format: str, *args: Any) -> None:
-            """Stay silent."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    recorder.url = f"http://127.0.0.1:{server.server_port}/v1"
-    try:
-        yield recorder
-    finally:
-        recorder.open.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(Handler) as url:
+        recorder.url = f"{url}/v1"
+        try:
+            yield recorder
+        finally:
+            recorder.open.set()
 
 
 if __name__ == "__main__":

@@ -6,9 +6,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import tomllib
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from hindsight_langgraph.cli import app
 from hindsight_langgraph.errors import CallError
 from hindsight_langgraph.models.offline import NOTHING, OfflineChatModel
 from hindsight_langgraph.scaffold import TEMPLATES, new_project, template_path
+from tests.local_http import JsonRequests, listening
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -74,21 +73,13 @@ for text in ("I'm allergic to peanuts, remember that.", "What am I allergic to?"
 def test_a_model_named_by_the_environment_is_given_what_is_remembered(project: Path):
     bodies: list[dict[str, Any]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(JsonRequests):
+        def respond(self) -> None:
             bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             choice = {"index": 0, "message": {"role": "assistant", "content": "No peanuts."}, "finish_reason": "stop"}
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
             reply = {"id": "c", "object": "chat.completion", "created": 1, "model": "any", "choices": [choice], "usage": usage}
-            data = json.dumps(reply).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, format: str, *args: Any) -> None:
-            """Stay silent."""
+            self.reply(200, json.dumps(reply).encode())
 
     package = next((project / "src").iterdir()).name
     code = f"""
@@ -100,16 +91,8 @@ for thread, text in (("a", "I'm allergic to peanuts, remember that."), ("b", "Wh
     run = {{"configurable": {{"thread_id": thread}}}}
     print(served.invoke({{"messages": [("user", text)]}}, run, context=Context(user_id="u1"))["messages"][-1].text)
 """
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        done = run(project, "-c", code, MODEL="any", OPENAI_BASE_URL=url, OPENAI_API_KEY="of no use")
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(Handler) as url:
+        done = run(project, "-c", code, MODEL="any", OPENAI_BASE_URL=f"{url}/v1", OPENAI_API_KEY="of no use")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["No peanuts."] * 2
     assert {body["model"] for body in bodies} == {"any"}

@@ -20,11 +20,6 @@ REFUSED = "certificate of the host is not trusted"
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def memory(tmp_path: Path, clock: FakeClock) -> Iterator[HindsightMemory]:
     with open_memory(tmp_path, clock=clock) as opened:
         yield opened

@@ -38,11 +38,6 @@ class Work(TypedDict):
 
 
 @pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
 def memory(tmp_path: Path, clock: FakeClock) -> Iterator[HindsightMemory]:
     with open_memory(tmp_path, clock=clock) as opened:
         yield opened

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -24,6 +24,7 @@ from hindsight_langgraph.models.chat import LangChainChat, chat_from_spec
 from hindsight_langgraph.ops import Answer, ChatMessage, Complete
 from hindsight_langgraph.plan import Op, drive
 from hindsight_langgraph.records import Role, Scope, Turn
+from tests.local_http import JsonRequests, listening
 
 SCHEMA = {
     "title": "memories",
@@ -86,31 +87,15 @@ class StandIn:
 def stand_in() -> Iterator[tuple[StandIn, str]]:
     state = StandIn()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+    class Handler(JsonRequests):
+        def respond(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             status, value = state.answer(body)
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            try:
-                self.wfile.write(data)
-            except (BrokenPipeError, ConnectionResetError):
-                return
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                self.reply(status, json.dumps(value).encode())
 
-        def log_message(self, format: str, *args: object) -> None:
-            return
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield state, f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with listening(Handler) as url:
+        yield state, f"{url}/v1"
 
 
 def _chat(url: str, **settings: Any) -> LangChainChat:
