@@ -13,9 +13,26 @@ logger = logging.getLogger("hindsight_langgraph")
 
 
 class Outage:
-    """Whether one port is down, since when, and when to try it again. Safe to use from many threads."""
+    """Whether one port is down, since when, and when to try it again. Safe to use from many threads.
 
-    def __init__(self, port: str, *, retry_after_s: float, clock: Clock, meanwhile: str = "the agent goes on without it") -> None:
+    Args:
+        port: What is down, as warnings call it.
+        retry_after_s: How long it is left alone after a failure.
+        clock: Tells the time.
+        meanwhile: What goes on without it, as the warning says it.
+        one_tries: When that time is over, one request tries and the others go on failing at once, so that a frozen port holds up
+            one caller. Without it they all try, until one fails: for requests whose loss costs more than a wait.
+    """
+
+    def __init__(
+        self,
+        port: str,
+        *,
+        retry_after_s: float,
+        clock: Clock,
+        meanwhile: str = "the agent goes on without it",
+        one_tries: bool = True,
+    ) -> None:
         self.port = port
         self.unanswered = 0
         """Requests of the present outage that got no answer."""
@@ -24,11 +41,12 @@ class Outage:
         self._wait = timedelta(seconds=retry_after_s)
         self._clock = clock
         self._meanwhile = meanwhile
+        self._one_tries = one_tries
         self._lock = threading.Lock()
         self._error: Exception | None = None
 
     def check(self) -> None:
-        """Let a request through, or fail it at once: while the port is down, one request per `retry_after_s` may try.
+        """Let a request through, or fail it at once, while the port is down and left alone.
 
         Raises:
             StoreUnavailable: it is left alone for now. A model's outage raises `ModelUnavailable`.
@@ -38,7 +56,8 @@ class Outage:
                 return
             now = self._clock.now()
             if now >= self._next_try:
-                self._next_try = now + self._wait  # this one tries; the others go on failing fast
+                if self._one_tries:
+                    self._next_try = now + self._wait
                 return
             self.unanswered += 1
             kind = ModelUnavailable if isinstance(self._error, ModelUnavailable) else StoreUnavailable

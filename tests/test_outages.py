@@ -39,6 +39,17 @@ def test_only_one_request_tries_while_the_others_go_on_failing(clock: FakeClock)
         down.check()
 
 
+def test_where_a_loss_costs_more_than_a_wait_they_all_try_until_one_fails(clock: FakeClock):
+    down = Outage("checkpoint store", retry_after_s=10, clock=clock, one_tries=False)
+    down.failed(StoreUnavailable("refused"))
+    clock.advance(seconds=10)
+    down.check()
+    down.check()
+    down.failed(StoreUnavailable("refused"))
+    with pytest.raises(StoreUnavailable):
+        down.check()
+
+
 def test_a_model_that_is_down_fails_as_a_model(clock: FakeClock):
     down = outage(clock)
     down.failed(ModelUnavailable("quota"))

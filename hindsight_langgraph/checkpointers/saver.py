@@ -305,7 +305,9 @@ class HindsightSaver(Closing, BaseCheckpointSaver[int]):
 
 def _continuing(retry_after_s: float) -> Continuing:
     meanwhile = "runs go on without durability: nothing of them is stored until it is back"
-    return Continuing(Outage("checkpoint store", retry_after_s=retry_after_s, clock=SystemClock(), meanwhile=meanwhile))
+    # A step's writes and its checkpoint come at the same time: if one tried for all, the other would be lost to a store that is up.
+    outage = Outage("checkpoint store", retry_after_s=retry_after_s, clock=SystemClock(), meanwhile=meanwhile, one_tries=False)
+    return Continuing(outage)
 
 
 def _record_types() -> list[tuple[str, str]]:
