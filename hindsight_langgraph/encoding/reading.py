@@ -42,6 +42,8 @@ class WritingTools:
     """The space of the embeddings; None when no embedding model is there: units are found by words."""
     extractor: Extractor | None = None
     """None reads turns without a chat model, by `LocalExtractor`."""
+    redactions: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
+    """By turn, how many secrets of each sort were taken out of it before it came here."""
 
 
 @dataclass(kw_only=True, slots=True)

@@ -47,9 +47,7 @@ _STATES_WORDS: Final = (
     "unknown unset up valid very weak what where with wrong yes your yours"
 )
 _STATES: Final = frozenset(_STATES_WORDS.split())
-_SENTENCE_WORDS: Final = (
-    "a an and are at be but can for from has have in is it its must no not of on or please should that the this to was will with you"
-)
+_SENTENCE_WORDS: Final = "a an and are at be but can for from has have in is it its must no not of on or please should that the this to was will with you"
 _SENTENCE: Final = frozenset(_SENTENCE_WORDS.split())
 """A quoted text with one of these in it says something of a secret; passphrases do without."""
 _HOLDER: Final = re.compile(r"^(?:\$\{?|\{\{|%\(|<|os\.|process\.|env\b|getenv|\*{3,}|x{4,}$|\.{3}|…|your[_-])", re.IGNORECASE)
@@ -262,10 +260,13 @@ def secrets_of(text: str, clean: str) -> tuple[str, ...]:
 
 
 def knowing(redactor: Redactor, secrets: Sequence[str]) -> Redactor:
-    """A redactor that takes out these literals too: to know them again, it need not see what they stood beside."""
+    """A redactor that takes out these literals too, as "echo": to know them again, it need not see what they stood beside."""
 
     def redact(text: str, /) -> tuple[str, dict[str, int]]:
-        return redactor(scrub(text, secrets))
+        clean, counts = redactor(text)
+        scrubbed = scrub(clean, secrets)
+        echoes = scrubbed.count(REDACTED) - clean.count(REDACTED)
+        return scrubbed, counts | {"echo": echoes} if echoes else counts
 
     return redact if secrets else redactor
 

@@ -44,9 +44,7 @@ class RankerShelf(Versions):
         try:
             return {domain: read_ranker(self.directory / file) for domain, file in self._files().items()}
         except (StoreCorrupt, OSError) as error:
-            raise ConfigError(
-                f"the rankers in {self.directory} cannot be read: {error}; run `hindsight train --back`"
-            ) from error
+            raise ConfigError(f"the rankers in {self.directory} cannot be read: {error}; run `hindsight train --back`") from error
 
     def add(self, trees: Mapping[str, TreeEnsemble], *, version: int | None = None) -> int:
         """Store rankers by domain beside those in use, and use them. Returns the version, the next one unless another is given."""
