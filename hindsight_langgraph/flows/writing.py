@@ -6,6 +6,7 @@ fails on the way leaves it pending; when no store takes it at all, the process h
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -33,6 +34,8 @@ from hindsight_langgraph.tracing import write_staged
 from hindsight_langgraph.working.pending import PendingTurn, accept, count_attempt, finish, read_pending
 from hindsight_langgraph.working.session import append_session, in_order
 from hindsight_langgraph.working.task_memory import condense, write_task
+
+logger = logging.getLogger("hindsight_langgraph")
 
 CONTEXT_TURNS: Final = 6
 """Turns before the new ones that an elliptical answer is read with."""
@@ -220,11 +223,22 @@ def _write_group(
         if settings.strict:
             raise
         return undone(turns, reason=str(error))  # they stay pending, and this was no fault of theirs
+    _warn_of_cuts(report, settings)
     failed = set(report.failed_turns)
     yield from finish(scope, [waiting for waiting in group if waiting.turn.id not in failed])
     yield from count_attempt(scope, [waiting for waiting in group if waiting.turn.id in failed])
     yield from ask(Notify(event=report))
     return report
+
+
+def _warn_of_cuts(report: WriteReport, settings: FlowSettings) -> None:
+    if cut := sum(fate.cut for fate in report.turns):
+        logger.warning(
+            "the chat model's answers about %d turns were cut short, even with twice the room; what was whole is stored, and the turns "
+            "as they were said; raise write.answer_tokens (%d)",
+            cut,
+            settings.config.write.answer_tokens,
+        )
 
 
 def _write_or_keep(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
@@ -238,6 +252,7 @@ def _write_or_keep(turns: Sequence[Turn], *, scope: Scope, now: datetime, settin
             raise
         yield from ask(Keep(scope=scope, turns=tuple(turns)))
         return undone(turns, reason=str(error))
+    _warn_of_cuts(report, settings)
     yield from ask(Notify(event=report))
     return report
 
