@@ -11,9 +11,9 @@ and a full consolidation after each session; with `--full` the record is the who
 it is judged, and a run that broke off goes on from there.
 
 Ends with one JSON object: `model`, `judge`, `k`, `budget` (null with `--full`), `writing`, and one object a set over the questions of this
-run with `n`, `accuracy` by the judge with its 95 % `interval`, `unjudged` (neither yes nor no; counted as wrong), `f1` (LoCoMo's own
-measure), `evidence` (the share of the labelled turns that the record was read from), the same by category, and the medians
-`record_tokens` (estimated), `prompt_tokens` and `answer_tokens` (as the provider counts them).
+run with `n`, `accuracy` by the judge with its 95 % `interval`, `unjudged` (neither yes nor no; counted as wrong), `empty` (nothing was
+recalled), `f1` (LoCoMo's own measure), `evidence` (the share of the labelled turns that the record was read from), the same by
+category, and the medians `record_tokens` (estimated), `prompt_tokens` and `answer_tokens` (as the provider counts them).
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
         **_figures(rows),
         "interval": interval([bool(row["verdict"]) for row in rows]),
         "unjudged": sum(row["verdict"] is None for row in rows),
+        "empty": sum(not row["record_tokens"] for row in rows),
         **{name: statistics.median(row[name] for row in rows) for name in _MEDIANS},
         "by_category": by_category,
     }

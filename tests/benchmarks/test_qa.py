@@ -213,10 +213,11 @@ def test_the_full_history_is_in_the_prompt_whatever_the_budget(harness: Harness)
 @pytest.mark.parametrize("budget", [0, 60, 120])
 def test_what_is_recalled_never_exceeds_the_budget(harness: Harness, finished: Finished, budget: int) -> None:
     assert max(row["record_tokens"] for row in finished.rows) > 120  # there is more to tell
-    harness.run("--sets", "locomo", "--most", "2", "--budget", str(budget))
+    told = harness.run("--sets", "locomo", "--most", "2", "--budget", str(budget))
     tokens = [row["record_tokens"] for row in harness.rows()]
     assert max(tokens) <= budget
     assert budget < 60 or max(tokens) > 0
+    assert told["locomo"]["empty"] == tokens.count(0)
 
 
 def test_a_managed_history_is_written_by_rules_and_still_found(again: Harness, finished: Finished) -> None:
