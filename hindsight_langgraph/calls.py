@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from hindsight_langgraph import tracing
 from hindsight_langgraph.annotation.trajectory import Outcome, timed
 from hindsight_langgraph.checkpointers.observations import Observation
-from hindsight_langgraph.encoding.redact import knowing, redact_json, secrets_of
+from hindsight_langgraph.encoding.redact import knowing, redact_json, secrets_of, without_echoes
 from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.flows import hindsight, noting, observing, recalling, writing
 from hindsight_langgraph.flows.settings import FlowSettings
@@ -43,24 +43,19 @@ class Call:
 
         Nothing behind this line is shown a secret.
         """
-        turns = read_turns(messages, at=at, earlier=earlier)
-        secrets = self._secrets_in([text for turn in turns for text in (turn.text, turn.arguments)], scope)
-        redact, redactions = self._redactor(scope), dict[str, Mapping[str, int]]()
-        clean: list[Turn] = []
-        for turn in turns:
-            (text, of_text), (arguments, of_arguments) = redact(turn.text), redact(turn.arguments)
-            clean.append(turn.model_copy(update={"text": text, "arguments": arguments}))
-            if of_text or of_arguments:
-                redactions[turn.id] = Counter(of_text) + Counter(of_arguments)
-        writing_tools = replace(self.settings.writing, redactor=self._redactor(scope, *secrets), redactions=redactions)
-        return clean, replace(self.settings, writing=writing_tools)
-
-    def _secrets_in(self, texts: Iterable[str], scope: Scope) -> tuple[str, ...]:
-        """The secrets of these texts, which are known from here on: another message may repeat what only one of them gives away."""
-        redact = self.settings.writing.redactor
-        secrets = tuple(dict.fromkeys(secret for text in texts for secret in secrets_of(text, redact(text)[0])))
+        turns, redact = read_turns(messages, at=at, earlier=earlier), self.settings.writing.redactor
+        once = {text: redact(text) for turn in turns for text in (turn.text, turn.arguments)}
+        secrets = tuple(dict.fromkeys(secret for text, (clean, _) in once.items() for secret in secrets_of(text, clean)))
         self.settings.secrets.learn(scope.owner, secrets)
-        return secrets
+        known = self.settings.secrets.of(scope.owner)  # what one message gives away another may only repeat
+        taken, redactions = list[Turn](), dict[str, Mapping[str, int]]()
+        for turn in turns:
+            text, of_text = without_echoes(*once[turn.text], secrets=known)
+            arguments, of_arguments = without_echoes(*once[turn.arguments], secrets=known)
+            taken.append(turn.model_copy(update={"text": text, "arguments": arguments}))
+            redactions[turn.id] = Counter(of_text) + Counter(of_arguments)
+        writing_tools = replace(self.settings.writing, redactor=self._redactor(scope, *secrets), redactions=redactions)
+        return taken, replace(self.settings, writing=writing_tools)
 
     def _redactor(self, scope: Scope, *more: str) -> Redactor:
         """Takes out secrets, those of the owner's earlier calls and these included."""

@@ -263,12 +263,16 @@ def knowing(redactor: Redactor, secrets: Sequence[str]) -> Redactor:
     """A redactor that takes out these literals too, as "echo": to know them again, it need not see what they stood beside."""
 
     def redact(text: str, /) -> tuple[str, dict[str, int]]:
-        clean, counts = redactor(text)
-        scrubbed = scrub(clean, secrets)
-        echoes = scrubbed.count(REDACTED) - clean.count(REDACTED)
-        return scrubbed, counts | {"echo": echoes} if echoes else counts
+        return without_echoes(*redactor(text), secrets=secrets)
 
     return redact if secrets else redactor
+
+
+def without_echoes(clean: str, counts: dict[str, int], *, secrets: Sequence[str]) -> tuple[str, dict[str, int]]:
+    """A redacted text without these literals either, counted as "echo"."""
+    scrubbed = scrub(clean, secrets)
+    echoes = scrubbed.count(REDACTED) - clean.count(REDACTED)
+    return scrubbed, counts | {"echo": echoes} if echoes else counts
 
 
 def redact_json(value: JsonValue, redactor: Redactor, *, name: str = "") -> JsonValue:
