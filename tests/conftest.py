@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.clock import FakeClock
 from tests.servers import Cluster, Server, redis_binary, running, running_cluster, valkey_binary
 
 _ROOT = Path(__file__).parent.parent
 os.environ["COLUMNS"] = "200"  # tables of commands are not wrapped, whatever terminal runs the tests
+os.environ["HINDSIGHT_TIMEOUT_S"] = "60"  # a machine that is busy with other tests is no outage; who tests one says how long it waits
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 _MADE_BY_TOOLS = {
     ".git", ".venv", ".idea", ".vscode", "__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".cache",
     ".import_linter_cache", "dist", "htmlcov",
