@@ -84,7 +84,7 @@ def server_of(backend: str, request: pytest.FixtureRequest) -> tuple[str, bool]:
 
 def let_pass(url: str, cluster: bool, prefix: str) -> None:
     """Take `TTL_S` from the life of each key. A server has no clock to move, and a test that sleeps fails on a machine that is slow."""
-    kind: type[redis.Redis] | type[redis.RedisCluster] = redis.RedisCluster if cluster else redis.Redis
+    kind: type[redis.Redis | redis.RedisCluster] = redis.RedisCluster if cluster else redis.Redis
     with kind.from_url(url) as client:
         for key in list(client.scan_iter(match=f"{prefix}:*")):
             if (left_ms := client.pttl(key)) >= 0:
