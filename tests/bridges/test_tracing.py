@@ -281,6 +281,7 @@ def test_an_endpoint_that_refuses_connections_breaks_nothing(
     assert memory._parts.feedback.settle(PATIENCE_S)
     assert sum("no feedback" in record.message for record in caplog.records) == 1
     assert memory.units(scope="u1")
+    run_trees.get_cached_client().cleanup(timeout=0)  # its threads would go on trying, and log so in other tests
 
 
 def test_a_tracer_that_fails_stays_a_guest(memory: HindsightMemory, langsmith: LangSmith, monkeypatch: pytest.MonkeyPatch):
