@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,7 @@ from hindsight_langgraph.errors import (
 )
 from tests.checkpointers.conftest import MakeSaver
 from tests.checkpointers.made import META, chat_graph, checkpoint, config, put, read, say
-from tests.servers import Server, comes_true
+from tests.servers import PATIENCE_S, Server, comes_true
 
 CONFIG = config(ns=None)
 
@@ -282,6 +284,19 @@ class TestErrors:
                 other.close()
             put(saver, {"c": "after"})
             assert read(saver).checkpoint["channel_values"] == {"c": "after"}
+
+    def test_a_file_that_another_process_is_just_making_is_waited_for(self, tmp_path: Path) -> None:
+        with (
+            HindsightSaver.from_url(f"sqlite:///{tmp_path}/x.db", timeout_s=PATIENCE_S) as saver,
+            closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as other,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            other.execute("BEGIN IMMEDIATE")
+            opening = pool.submit(saver.setup)
+            with pytest.raises(TimeoutError):
+                opening.result(0.2)
+            other.execute("COMMIT")
+            opening.result()
 
     def test_a_file_of_another_kind_is_store_corrupt(self, tmp_path: Path) -> None:
         (tmp_path / "x.db").write_bytes(b"no database at all" * 100)
