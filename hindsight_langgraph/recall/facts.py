@@ -59,6 +59,13 @@ class Facts:
         )
 
     @cached_property
+    def marked(self) -> bool:
+        """Whether it was judged, tells of an episode, states what is not so, or is a preference: all that can bias its score."""
+        unit = self.unit
+        judged = unit.role is not None or unit.episode is not None
+        return judged or unit.kind is Kind.PREFERENCE or (unit.triple is not None and unit.triple.negated)
+
+    @cached_property
     def said(self) -> float:
         """When it was said, in seconds since the epoch."""
         return self.unit.moment.timestamp()

@@ -151,7 +151,7 @@ def score(
     facts = [facts_of(candidate.unit) for candidate in candidates]
     columns = describe(candidates, facts, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
     if config.preset == "fused":
-        values = _fused(candidates, facts, columns, cues, off=config.off).tolist()
+        values: list[float] = _fused(candidates, facts, columns, cues, off=config.off).tolist()
         terms = rows(columns)
     else:
         formula = PRESETS[config.preset]
@@ -159,8 +159,11 @@ def score(
             columns["weight"] = _normalised(columns["weight"])
         terms = rows(columns)
         values = [formula(told, candidate.unit, now) for told, candidate in zip(terms, candidates, strict=True)]
+    for place, known in enumerate(facts):
+        if known.marked:
+            values[place] = _biased(values[place], terms[place], known.unit, config)
     scored = [
-        Scored(candidate=candidate, terms=told, score=_biased(value, told, candidate.unit, config))
+        Scored(candidate=candidate, terms=told, score=value)
         for candidate, told, value in zip(candidates, terms, values, strict=True)
     ]
     order = sorted(range(len(scored)), key=lambda i: (-scored[i].score, -facts[i].said, scored[i].unit.id))
@@ -264,6 +267,7 @@ def _proven(unit: MemoryUnit, terms: Terms) -> float:
 
 
 def _biased(value: float, terms: Terms, unit: MemoryUnit, config: RecallConfig) -> float:
+    """The score of a unit that finished tasks or feedback have marked, or that tells what is wanted."""
     if config.preset == "fused" and (proven := _proven(unit, terms)):
         terms["hindsight"] = proven
     failed = (unit.episode is not None and unit.episode.success is False) or (unit.triple is not None and unit.triple.negated)

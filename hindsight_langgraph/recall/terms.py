@@ -53,16 +53,17 @@ def describe(
         decay_per_day: rate of the recency.
         cosine_floor: the cosine of two unrelated texts in this embedding space.
     """
-    raw = {channel: _told_by(channel, candidates) for channel in (*RANKED, "session")}
-    fits = {channel: _fits(raw[channel], floor=cosine_floor if channel == "dense" else 0.0) for channel in RANKED}
+    told = {channel: _told_by(channel, candidates) for channel in (*RANKED, "session")}
+    fits = {channel: _fits(told[channel], floor=cosine_floor if channel == "dense" else 0.0) for channel in RANKED}
+    raw = {channel: np.where(np.isnan(values), 0.0, values) for channel, values in told.items()}
     fixed = dict(zip(FIXED, np.array([known.fixed for known in facts]).reshape(-1, len(FIXED)).T, strict=True))
     said = _each((known.said for known in facts), len(facts))
     return {
         **fits,
-        "cosine": np.nan_to_num(raw["dense"]),
-        "bm25": np.nan_to_num(raw["text"]),
-        "bm25_context": np.nan_to_num(raw["context"]),
-        "session": np.nan_to_num(raw["session"]),
+        "cosine": raw["dense"],
+        "bm25": raw["text"],
+        "bm25_context": raw["context"],
+        "session": raw["session"],
         **_of_speakers(facts, cues),
         **_of_things(facts, cues),
         **_of_question(facts, cues, said, decided=fixed["decided"]),
@@ -77,8 +78,7 @@ def describe(
 
 def rows(columns: Columns) -> list[Terms]:
     """The terms of each candidate by name."""
-    names = tuple(columns)
-    return [dict(zip(names, values, strict=True)) for values in np.stack(list(columns.values()), axis=1).tolist()]
+    return [dict(zip(columns, told, strict=True)) for told in zip(*(values.tolist() for values in columns.values()), strict=True)]
 
 
 def _told_by(channel: str, candidates: Sequence[Candidate]) -> Column:
