@@ -16,6 +16,7 @@ from hindsight_langgraph.recall.around import surround
 from hindsight_langgraph.recall.channels import RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.recollection import Cues, Route
+from hindsight_langgraph.recall.succession import inherit
 from hindsight_langgraph.recall.terms import ROLE_WEIGHT, Terms, describe, importance_now
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Tier
 
@@ -137,6 +138,7 @@ def score(
 ) -> list[Scored]:
     """Every candidate by the configured preset, best first; ties by newest, then by id, so that the order is one."""
     terms = describe(candidates, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
+    inherit(candidates, terms, cues)
     if config.preset == "fused":
         values = _fused(candidates, terms, cues, off=config.off)
     else:
