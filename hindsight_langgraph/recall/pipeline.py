@@ -121,7 +121,7 @@ def recall_units(
         units = channels.without_repeats(found, turns)
         return score.score(units, read, way, now=moment, config=config, cosine_floor=tools.cosine_floor, facts_of=tools.facts.of)
 
-    where = channels.readable(read, way, scope=scope, config=config, as_of=as_of)
+    where = channels.readable(way, scope=scope, config=config, as_of=as_of)
     ranked, more = yield from _ranked(read, vector, where=where, config=config, rank=rank)
     ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
     if config.ranker and ranker is not None and config.preset == "fused":

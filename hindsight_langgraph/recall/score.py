@@ -18,6 +18,7 @@ from hindsight_langgraph.recall.channels import RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.facts import ROLE_WEIGHT, Facts
 from hindsight_langgraph.recall.recollection import Cues, Route
+from hindsight_langgraph.recall.succession import inherit
 from hindsight_langgraph.recall.terms import Column, Columns, Terms, describe, importance_now, rows
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Tier
 
@@ -150,6 +151,7 @@ def score(
     """
     facts = [facts_of(candidate.unit) for candidate in candidates]
     columns = describe(candidates, facts, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
+    inherit(candidates, columns, cues)
     if config.preset == "fused":
         values: list[float] = _fused(candidates, facts, columns, cues, off=config.off).tolist()
         terms = rows(columns)
