@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 from hindsight_langgraph import lexical
-from hindsight_langgraph.recall import wording
+from hindsight_langgraph.recall import overlap, wording
 from hindsight_langgraph.recall.channels import DAY_SLACK, RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.naming import asked_subjects, is_asked, is_rival, mentions, named_things
@@ -61,6 +61,7 @@ def describe(
     named = named_things(cues.text, (c.unit for c in candidates), known=cues.entities)
     subjects, topics = asked_subjects(cues.text, (c.unit for c in candidates)), frozenset(cues.topics)
     kin = _chain(candidates, cues)
+    shared = overlap.shares(cues, [c.unit for c in candidates])
     described: list[Terms] = []
     for position, candidate in enumerate(candidates):
         unit, raw = candidate.unit, candidate.channels
@@ -76,6 +77,8 @@ def describe(
                 "entity": _entity_share(unit, named),
                 "rival": float(is_rival(unit, named, things)),
                 "asked": float(is_asked(unit, subjects, topics)),
+                "shared": shared[position],
+                "attribute": float(overlap.names_attribute(unit, topics)),
                 "region": route.scores.get(unit.region, 0.0),
                 "recency": decay(unit.moment, now, per_day=decay_per_day),
                 "importance": unit.importance,
