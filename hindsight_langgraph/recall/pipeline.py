@@ -180,7 +180,7 @@ def _ranked(
 
     `beside` is asked in the first request as well.
     """
-    probes = channels.build_probes(read, vector, where=where, config=config) | beside
+    probes = {**channels.build_probes(read, vector, where=where, config=config), **beside}
     replies, degraded = yield from _searched(probes, cold=read.distant)
     ranked = rank(replies)
     if not config.walk or _is_all(probes, replies):
