@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hindsight_langgraph import lexical
 from hindsight_langgraph.recall import overlap, wording
-from hindsight_langgraph.recall.channels import DAY_SLACK, RANKED, Candidate
+from hindsight_langgraph.recall.channels import ADAPTED, DAY_SLACK, RANKED, Candidate
 from hindsight_langgraph.recall.decay import DAY_S, decay
 from hindsight_langgraph.recall.facts import FIXED, Facts
 from hindsight_langgraph.recall.naming import asked_subjects, is_asked, is_rival, mentions, named_things
@@ -71,6 +71,7 @@ def describe(
         "recency": _faded(said, now, per_day=decay_per_day),
         "weight": weights(facts, now, per_day=decay_per_day),
         **fixed,
+        "adapted": _adapted(_told_by(ADAPTED, candidates)),
         "place_dense": _places(fits["dense"]),
         "place_context": _places(fits["context"]),
     }
@@ -201,6 +202,13 @@ def _places(fits: Column) -> Column:
     """The place of each fit, from 1 for the best to 0 for place `LAST_PLACE`, on a scale of logarithms; equal fits share theirs."""
     better = len(fits) - np.searchsorted(np.sort(fits), fits, side="right")
     places: Column = np.maximum(0.0, 1 - np.log1p(better) / math.log1p(LAST_PLACE))
+    return places
+
+
+def _adapted(cosines: Column) -> Column:
+    """The places by the adapted vector; 0 for what it did not find, and for all where nothing was learnt."""
+    missing = np.isnan(cosines)
+    places: Column = np.where(missing, 0.0, _places(np.where(missing, -np.inf, cosines)))
     return places
 
 
