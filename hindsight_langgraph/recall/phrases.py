@@ -165,10 +165,15 @@ HOW_MANY: Final = _any(
     r"how (?:many|much|big|long|large|tall|far|old|often|high|low)", r"多少 / 几[个天斤次人台份块元] / 多[大久长高远重贵]"
 )
 WHO: Final = _any(r"who(?:m|se)? / which (?:person|colleague)", r"谁 / 哪位")
+WAS: Final = _any(r"did / was / were", r"的[？?。]?$ / 的[，,]")
+"""Tells in a question about a time that what it asks about lies in the past; in Chinese the 的 of 是哪天决定的."""
 RETRACTION: Final = _any(
-    r"withdr[ae]w\w* / took back / takes back / taken back / retract\w* / (?:asked|asks|wants|wanted) to forget / forget (?:about|that|what)"
+    r"withdr[ae]w\w* / took back / takes back / taken back / retract\w* / forget (?:about|that|what)"
+    r" / (?:ask|want|request)(?:s|ed)? (?:\w+ ){0,3}?to (?:forget|drop|scrap|erase|discard|wipe|disregard|ignore)"
+    r" / (?:ask|want|request)(?:s|ed)? (?:\w+ ){0,3}?not to (?:keep|store|remember|mention|repeat)"
     r" / (?:asked|asks|wants|wanted) .{0,40}\b(?:deleted?|removed?|forgotten) / disregard\w* / was a (?:joke|rumou?r|mistake)",
-    r"撤回 / 收回 / 忘掉 / 忘了(?:吧|它) / 要求(?:忘记|删除|删掉|不再提) / 别再提 / 不要再提 / 作废 / 是谣言 / 不算数",
+    r"撤回 / 收回 / 忘掉 / 忘了(?:吧|它) / 要求.{0,4}(?:忘|删|抹|清除|不再[提留保记说]|别再?[提留记说]|不要再?[提留记说]) / 别再提 / 不要再提"
+    r" / [当作](?:我)?没[说提]过? / 作废 / 是谣言 / 不算数",
 )
 """Marks a unit that only takes something back or asks to forget it."""
 WHERE: Final = _any(r"where", r"哪里 / 哪儿 / 在哪")

@@ -17,6 +17,7 @@ from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score, walk
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.domain_rankers import NO_DOMAIN
+from hindsight_langgraph.recall.facts import FactsMemory
 from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.model_router import read_scores, routing_request
 from hindsight_langgraph.recall.query_adapter import QueryAdapter
@@ -58,6 +59,8 @@ class RecallTools:
     """False when no embedding model is to be asked; then words alone find."""
     forgotten: frozenset[str] = frozenset()
     """Ids of units or turns that were forgotten on request."""
+    facts: FactsMemory = field(default_factory=FactsMemory, compare=False)
+    """What was found out about the units of the last recalls."""
 
 
 def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens, directory: Path | None = None) -> RecallTools:
@@ -116,9 +119,9 @@ def recall_units(
     def rank(replies: Mapping[str, Sequence[Hit]]) -> list[Scored]:
         found = channels.merge(replies, walks_by="dense" if vector is not None else "text")
         units = channels.without_repeats(found, turns)
-        return score.score(units, read, way, now=moment, config=config, cosine_floor=tools.cosine_floor)
+        return score.score(units, read, way, now=moment, config=config, cosine_floor=tools.cosine_floor, facts_of=tools.facts.of)
 
-    where = channels.readable(read, way, scope=scope, config=config, as_of=as_of)
+    where = channels.readable(way, scope=scope, config=config, as_of=as_of)
     ranked, more = yield from _ranked(read, vector, where=where, config=config, rank=rank)
     ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
     if config.ranker and ranker is not None and config.preset == "fused":
