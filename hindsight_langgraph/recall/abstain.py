@@ -25,7 +25,7 @@ ABOUT_AS_GOOD: Final = 0.02
 """How far a retraction may score behind the best candidate, where it is the one that the question is most like."""
 WALKED: Final = 0.5
 """What a walk leads to so surely is an answer, though it need not name what the question names."""
-HEAD_VERSION: Final = 1
+HEAD_VERSION: Final = 2
 """Goes up when the evidence changes; a head of another version is not used."""
 
 
@@ -114,4 +114,5 @@ def _taken_back(ranked: Sequence[Scored]) -> bool:
     """Whether the question is most like a unit that only takes something back, or like what that took back, and no other fits better."""
     told = [s for s in ranked if s.unit.status is not Status.SUPERSEDED]
     likest = max((s.terms["cosine"] for s in told), default=0.0)
-    return any(takes_back(s.unit) and s.terms["cosine"] >= likest and s.score >= told[0].score - ABOUT_AS_GOOD for s in told)
+    slack = ABOUT_AS_GOOD if likest else 0.0  # without embeddings nothing is known to be the likest
+    return any(takes_back(s.unit) and s.terms["cosine"] >= likest and s.score >= told[0].score - slack for s in told)

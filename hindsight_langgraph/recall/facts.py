@@ -10,7 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
-from hindsight_langgraph.recall import wording
+from hindsight_langgraph.recall import overlap, wording
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Status, Tier
 
 ROLE_WEIGHT: Final[Mapping[CausalRole | None, float]] = MappingProxyType(
@@ -86,6 +86,11 @@ class Facts:
     def lower(self) -> str:
         """Its content in lower case."""
         return self.unit.content.lower()
+
+    @cached_property
+    def pieces(self) -> frozenset[str]:
+        """What a statement holds of words and characters (`overlap.pieces_of`)."""
+        return overlap.pieces_of(self.unit)
 
     @cached_property
     def has_digit(self) -> bool:

@@ -187,3 +187,22 @@ QUESTION_WORDS: Final = (
     _any(r"does / is / are / has / have", r"吗 / 是否 / 有没有"),
 )
 """What, where, why, which, would, does: the kinds of question that the ranker tells apart besides those above."""
+MONEY, CLOCK, DAY, CODE = (
+    re.compile(r"\b(?:euros?|pounds?|dollars?|cents?|percent)\b|[$€£¥%]|[元块角分万]", re.IGNORECASE),
+    re.compile(r"\d:\d\d|\b(?:am|pm|noon|midnight|o'clock)\b|\bat (?:\w+teen|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d)|[点晨晚午]", re.IGNORECASE),
+    re.compile(r"\d{4}|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|[周日月号]", re.IGNORECASE),
+    re.compile(r"\d{4,}|\d+\.\d+\.\d+"),
+)  # fmt: skip
+"""The form of an amount of money, a time of day, a day, and a number that stands for something."""
+NUMBER: Final = re.compile(
+    r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|both|single|twice|once)\b"
+    r"|[一二两三四五六七八九十百千万]", re.IGNORECASE,
+)  # fmt: skip
+ASKED_FORMS: Final[tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]] = (
+    (_any(r"costs? / prices? / charged? / pay / earn / fees? / salary / how much (?:is|does|do|did)", r"多少钱 / 费(?:用)?(?:是|要)?多少 / 工资 / [价费]"), MONEY),
+    (_any(r"what time", r"几点"), CLOCK),
+    (_any(r"when / (?:which|what) (?:day|date|evening|week) / birthday", r"哪[天年月] / 几号 / [什啥]么?时候 / 生日"), DAY),
+    (_any(r"phone / number / password / ip address", r"电话 / 号码 / 密码 / 工号 / 尾号"), CODE),
+    (HOW_MANY, NUMBER),
+)  # fmt: skip
+"""What a question asks for, and the form that its answer cannot be without."""

@@ -19,6 +19,7 @@ WORDS: Final = 0.6
 """What shared words of the replaced unit count for the one that holds: it means the same, but does not say it. Measured from 0.5 to 1."""
 INHERITED: Final[Mapping[str, float]] = {
     "dense": 1.0, "cosine": 1.0, "place_dense": 1.0, "entity": 1.0, "asked": 1.0, "text": WORDS, "context": WORDS,
+    "shared": WORDS, "attribute": WORDS,
 }  # fmt: skip
 """Terms that say how well a unit fits the question, with what they count for its heir."""
 LONGEST: Final = 50
