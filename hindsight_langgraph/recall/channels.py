@@ -34,17 +34,15 @@ class Candidate:
     """Raw score by channel: cosine for "dense", BM25 for "text" and "context", presence (1.0) for the others."""
 
 
-def statuses(cues: Cues, *, as_of: datetime | None) -> tuple[Status, ...]:
-    """The statuses worth reading: superseded ones only where they may answer."""
-    return (Status.ACTIVE, Status.SUPERSEDED) if cues.backward or as_of is not None else (Status.ACTIVE,)
+def readable(route: Route, *, scope: Scope, config: RecallConfig, as_of: datetime | None) -> Where:
+    """What this recall may read at all, bound to the scope's readers (SPEC A10).
 
-
-def readable(cues: Cues, route: Route, *, scope: Scope, config: RecallConfig, as_of: datetime | None) -> Where:
-    """What this recall may read at all, bound to the scope's readers (SPEC A10)."""
+    What was superseded is read even where it may not be told: what replaced it is found by its words.
+    """
     return Where(
         owners=scope.readers,
         regions=route.regions if config.route_only or route.by == "caller" else None,
-        statuses=statuses(cues, as_of=as_of),
+        statuses=(Status.ACTIVE, Status.SUPERSEDED),
         said_before=as_of + timedelta(microseconds=1) if as_of is not None else None,
     )
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from hindsight_langgraph.lexical import Words, words_of
-from hindsight_langgraph.recall import wording
+from hindsight_langgraph.recall import overlap, wording
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Status, Tier
 
 ROLE_WEIGHT: Final[Mapping[CausalRole | None, float]] = MappingProxyType(
@@ -92,6 +92,11 @@ class Facts:
     def words_before(self) -> Words:
         """The words of what was said just before."""
         return words_of(self.unit.preceding)
+
+    @cached_property
+    def pieces(self) -> frozenset[str]:
+        """What a statement holds of words and characters (`overlap.pieces_of`)."""
+        return overlap.pieces_of(self.unit)
 
     @cached_property
     def has_digit(self) -> bool:

@@ -117,7 +117,7 @@ def recall_units(
         units = channels.without_repeats(found, channels.not_overtaken(turns, replies.get(channels.OVERTAKEN, ())))
         return score.score(units, read, way, now=moment, config=config, cosine_floor=tools.cosine_floor, facts_of=tools.facts.of)
 
-    where = channels.readable(read, way, scope=scope, config=config, as_of=as_of)
+    where = channels.readable(way, scope=scope, config=config, as_of=as_of)
     overtaken = channels.overtaken_probe(turns, scope=scope)
     ranked, more = yield from _ranked(read, vector, where=where, config=config, beside=overtaken, rank=rank)
     ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
@@ -180,7 +180,7 @@ def _ranked(
 
     `beside` is asked in the first request as well.
     """
-    probes = channels.build_probes(read, vector, where=where, config=config) | beside
+    probes = {**channels.build_probes(read, vector, where=where, config=config), **beside}
     replies, degraded = yield from _searched(probes, cold=read.distant)
     ranked = rank(replies)
     if not config.walk or _is_all(probes, replies):

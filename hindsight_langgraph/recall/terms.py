@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_langgraph import lexical
-from hindsight_langgraph.recall import wording
+from hindsight_langgraph.recall import overlap, wording
 from hindsight_langgraph.recall.channels import DAY_SLACK, RANKED, Candidate
 from hindsight_langgraph.recall.decay import DAY_S, decay
 from hindsight_langgraph.recall.facts import FIXED, Facts
@@ -101,7 +101,7 @@ def _of_speakers(facts: Sequence[Facts], cues: Cues) -> Columns:
 
 
 def _of_things(facts: Sequence[Facts], cues: Cues) -> Columns:
-    """How many of the things that the query names it is about, whether it is about a rival of one, and whether it states what is asked."""
+    """How many of the things that the query names it is about or about a rival of, and how far it states what is asked."""
     count = len(facts)
     named = named_things(cues.text, (known.unit for known in facts), known=cues.entities)
     own = named & frozenset(entity for known in facts for entity in known.unit.entities)
@@ -110,6 +110,8 @@ def _of_things(facts: Sequence[Facts], cues: Cues) -> Columns:
         "entity": _each((_entity_share(known, named) for known in facts), count) if named else np.zeros(count),
         "rival": _each((is_rival(known.unit, own, own) for known in facts), count) if own else np.zeros(count),
         "asked": _each((is_asked(known.unit, subjects, topics) for known in facts), count) if subjects else np.zeros(count),
+        "shared": _each(overlap.shares(cues, [known.pieces for known in facts]), count),
+        "attribute": _each((overlap.names_attribute(known.unit, topics) for known in facts), count),
     }
 
 

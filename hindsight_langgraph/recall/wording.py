@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from hindsight_langgraph.recall.phrases import HOW_MANY, WHERE, WHICH, WHO
+from hindsight_langgraph.recall.phrases import ASKED_FORMS, HOW_MANY, WHERE, WHICH, WHO
 from hindsight_langgraph.recall.recollection import Cues, Question
 from hindsight_langgraph.records import MemoryUnit
 
@@ -67,6 +67,12 @@ def tells_names(text: str) -> float:
 def tells_anything(text: str) -> float:  # noqa: ARG001 (any text will do)
     """0: where no form is asked for none is better than another."""
     return 0.0
+
+
+def lacks_form(cues: Cues, text: str) -> bool:
+    """Whether a question asks for an amount, a time, a day or a number, and a text has nothing that could be one."""
+    wanted = [told for asked, told in ASKED_FORMS if asked.search(cues.text)]
+    return bool(wanted) and not any(told.search(text) for told in wanted)
 
 
 def speaks_of_self(text: str) -> bool:
