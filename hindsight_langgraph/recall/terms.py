@@ -220,7 +220,7 @@ def _speakers_named(facts: Sequence[Facts], cues: Cues) -> set[str]:
 
 
 def _entity_share(facts: Facts, named: frozenset[str]) -> float:
-    return sum(thing in facts.unit.entities or mentions(facts.lower, thing) for thing in named) / len(named)
+    return sum(thing in facts.unit.entities or mentions(facts.words.lower, thing) for thing in named) / len(named)
 
 
 def coverage(unit: MemoryUnit, cues: Cues) -> float:
