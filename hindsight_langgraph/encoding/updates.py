@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.cues import cues
+from hindsight_langgraph.encoding.values import read_value
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import Kind, MemoryUnit, Record, Unit01
 
@@ -26,6 +28,11 @@ _COUNT: Final = (
     r"ninety)(?:-\w+)?|hundred|thousand)\b)"
 )
 _MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\u4e00-\u9fff]{{1,2}}))", re.IGNORECASE)
+_COUNTED: Final = re.compile(
+    rf"(?:{_COUNT}|[一二两三四五六七八九十百千万半]+)\s?(?:(?P<en>[a-z%€£$]+)|(?P<zh>[\u4e00-\u9fff]{{1,2}}))?", re.IGNORECASE
+)
+_LABELLED: Final = re.compile(r"\b([A-Za-z]{2,}) ?(\d+(?:\.\d+)?)\b")
+"""A number with its name before it: "PostgreSQL 17", "port 8080"."""
 _NAME: Final = re.compile(
     r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
 )
@@ -37,6 +44,21 @@ RESTATED: Final = re.compile(
 )
 """The words of a text that say that it only repeats what held before."""
 
+BESIDES: Final = re.compile(
+    r"\balso\b|\b(?:too|as well)\s*[.,!]|\bin addition\b|\bon top of\b|\bbesides\b|\bplus\b|\ba second\b|\badded\b|\banother\b(?! (?:day|time|week|month|year))"
+    r"|也(?!别|不|没|要求)|还(?=有|会|养|在|喜欢|用|住|加|多)|此外|除了?[^，。]{1,12}(?:之?外|以外)|之外|(?:又|再|另|多)(?:加|添|报|开|养|买|带)了?(?:一|两|个|门|只)",
+    re.IGNORECASE,
+)
+"""Words by which a second value stands beside the first."""
+_ADDS: Final = re.compile(
+    r"\bin addition\b|\bon top of\b|\bas well as\b|\ba second\b|\badded\b|除了?[^，。]{1,12}(?:之?外|以外)|之外|(?:又|再|另|多)(?:加|添|报|开|养|买|带)了?(?:一|两|个|门|只)",
+    re.IGNORECASE,
+)
+"""Those that nothing else is said with."""
+_TAKES_BACK: Final = frozenset({"forget", "correction"})
+_RENEWS: Final = frozenset({"forget", "correction", "change"})
+"""Cues of a text that may replace who someone is, or how something is done: neither changes by the way."""
+
 _WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}(?:-\d\d){0,2}(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d)?\)")
 """A date that was written after a relative time: nobody said it."""
 _CLAUSE_END: Final = re.compile(r"[.,;!?:。，；！？：\n]+")
@@ -47,20 +69,42 @@ _TOLD_APART: Final = re.compile(
     re.IGNORECASE,
 )
 
-_SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice"})
-"""Cues of a text that changes something said before."""
-_COMPARABLE: Final = (
-    frozenset({Kind.FACT, Kind.DECISION, Kind.TASK_STATE}),  # what is, what is decided, what is under way
-    frozenset({Kind.FACT, Kind.ENTITY}),
-    frozenset({Kind.PREFERENCE, Kind.DECISION}),
+_HAN: Final = re.compile(r"[\u4e00-\u9fff]")
+_LIGHT_HAN: Final = frozenset(
+    "的了啊就都也是在我你您他她它们吧呢哦请给用和跟与把被这那要不没有无个一二两三四五六七八九十还又再上下来去到说好人天年月日号点很太过得着里家们改换成现今明后前以后"
 )
-"""Kinds that replace each other; besides, like replaces like, and a correction anything."""
+"""Characters that tell nothing of what a text is about."""
+_SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice", "negation", "task_state"})
+"""Cues of a text that changes something said before."""
+_WISHES: Final = frozenset({"preference", "instruction"})
+_ENDED: Final = re.compile(
+    r"\b(?:(?:is|are|was|were|'s|'re) (?:off|over|gone|out|dead|done|finished|closed|history|no more)\b(?! (?:to|in|on|by)\b)|(?:fell|falls?|fallen) through|"
+    r"no longer|any ?more|(?:has|have|'s|'ve) (?:left|quit|resigned|retired|gone|moved|stopped)|handed in|gave up|given up|gone off|"
+    r"called off|cancel\w*|scrapped|dropped|shelved|sold|broke up|ran out|shut down|instead)"
+    r"|(?:不|没)[^，。；！？]{0,6}了|没[^，。；！？]{1,6}成|(?:退|停|黄|凉|散|拆|卖|荒|辞|走|坏|丢|扔|盘出去|离职|辞职|回老家|取消|作废|关门|到期)了|别再|不再",
+    re.IGNORECASE,
+)
+"""Words by which something comes to its end."""
+_MATTERS: Final = (
+    frozenset({Kind.PROCEDURE}),  # how something is done
+    frozenset({Kind.SENTIMENT}),  # how someone feels about it
+    frozenset({Kind.EPISODE}),
+)
+"""Kinds that are replaced by their like only; the others mix, and a correction replaces anything."""
+_WHEN: Final = re.compile(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b\d{1,2}(?::\d\d| ?[ap]\.?m\b)|\bnoon\b|\bmidnight\b|"
+    r"\b(?:jan|febr)uary\b|\b(?:march|april|may|june|july|august)\b|\b(?:septem|octo|novem|decem)ber\b|"
+    r"(?:周|星期|礼拜)[一二三四五六日天]|[一二三四五六七八九十\d]+(?:点半?|月|号)",
+    re.IGNORECASE,
+)
+"""Days of the week, times of day, dates."""
 
 UPDATE_FEATURES: Final = (
     "similarity", "similarity_gap", "covers_new", "covers_old", "cover_gap", "shared_entities", "shared_names", "asked_about",
     "numbers_differ", "same_measure", "new_change", "new_forget", "new_correction", "new_decision", "both_preference", "both_instruction",
     "both_decision", "polarity_differs", "same_session", "age", "newer_between", "forget_covers", "change_similarity", "change_covers",
     "same_attribute", "restated", "other_names", "best_both", "asked_similarity", "asked_gap", "context_covers", "context_gap",
+    "comparable", "ended", "other_amount", "other_time", "same_kind", "rival", "shared_matter",
 )  # fmt: skip
 
 
@@ -133,18 +177,72 @@ def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
     one, other = _facts(new), _facts(old)
     other_codes = bool(one.codes and other.codes and not one.codes & other.codes)
     same_again = one.restated and bool(one.values) and one.values <= other.values
-    changes = bool(one.cues & _SIGNS)
-    return other_codes or one.told_apart or same_again or not changes or not _comparable(new.kind, old.kind)
+    changes = bool(one.cues & _SIGNS) or one.ended or _differ(one, other)
+    adds = bool(_ADDS.search(new.source_text or new.content)) and not one.cues & _TAKES_BACK
+    kept_apart = other.told_apart and bool(other.names) and not one.names & other.names
+    still = (
+        not one.ended
+        and not one.cues & _RENEWS
+        and (old.kind is Kind.PROCEDURE or (old.kind is Kind.ENTITY and new.kind is not Kind.ENTITY))
+    )
+    return (
+        other_codes
+        or adds
+        or kept_apart
+        or still
+        or one.told_apart
+        or same_again
+        or not changes
+        or not _comparable(new.kind, old.kind)
+    )
 
 
 def _comparable(new: Kind, old: Kind) -> bool:
-    return new is old or Kind.CORRECTION in {new, old} or any({new, old} <= kinds for kinds in _COMPARABLE)
+    return new is old or Kind.CORRECTION in {new, old} or not any({new, old} & kinds for kinds in _MATTERS)
+
+
+def _differ(new: _Facts, old: _Facts) -> bool:
+    """Whether both give a value of the same sort, and not the same one: amounts of one unit, times, wishes."""
+    return _other_amount(new, old) or _other_time(new, old) or _both_wish(new, old)
+
+
+def _other_amount(new: _Facts, old: _Facts) -> bool:
+    """Whether both count or measure the same: in one unit, with one word before or behind the number; a change may leave it out."""
+    shared = new.amounts.keys() & old.amounts.keys()
+    if any(not new.amounts[label] <= old.amounts[label] for label in shared):
+        return True
+    return (
+        "change" in new.cues
+        and bool(new.amounts.get("", frozenset()) - frozenset().union(*old.amounts.values()))
+        and bool(old.amounts)
+    )
+
+
+def _other_time(new: _Facts, old: _Facts) -> bool:
+    return bool(new.times and old.times) and not new.times <= old.times
+
+
+def _both_wish(new: _Facts, old: _Facts) -> bool:
+    return bool(new.cues & _WISHES) and bool(old.cues & _WISHES)
+
+
+def _are_rivals(new: Sequence[str], old: Sequence[str]) -> bool:
+    """Whether one names a thing whose name begins with that of another thing of the other: "Dray", "Dray-Lite"."""
+    return any(one != other and (one.startswith(other) or other.startswith(one)) for one in new for other in old) and not set(
+        new
+    ) & set(old)
 
 
 def share_matter(new: MemoryUnit, old: MemoryUnit) -> bool:
     """Whether two texts speak of anything in common: a word, a name, a thing, or what the new one answers."""
     one, other = _facts(new), _facts(old)
     return bool((one.words | _words(new.preceding)) & other.words or one.names & other.names)
+
+
+def may_be_about_one(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether close texts without a common word may still speak of one matter: a Chinese word is often named by one character of it."""
+    one, other = _facts(new), _facts(old)
+    return not (one.signs and other.signs) or bool(one.signs & other.signs) or _other_amount(one, other)
 
 
 def is_restated(unit: MemoryUnit) -> bool:
@@ -166,6 +264,8 @@ class _Facts(NamedTuple):
     """What the comparison needs of one text, read once."""
 
     words: frozenset[str]
+    signs: frozenset[str]
+    """Chinese characters that tell something."""
     cues: frozenset[str]
     numbers: frozenset[str]
     measures: frozenset[str]
@@ -174,6 +274,11 @@ class _Facts(NamedTuple):
     names: frozenset[str]
     """Names as they are said, and the things that they mean."""
     codes: frozenset[str]
+    amounts: Mapping[str, frozenset[Fraction]]
+    """Numbers by what they count: the scale of their unit, the word before or behind them."""
+    times: frozenset[str]
+    ended: bool
+    """Whether it says that something is over."""
     restated: bool
     told_apart: bool
 
@@ -186,15 +291,37 @@ def _facts(unit: MemoryUnit) -> _Facts:
 def _read_facts(text: str, said: str, entities: tuple[str, ...]) -> _Facts:
     return _Facts(
         words=frozenset(terms(text)),
+        signs=frozenset(_HAN.findall(text)) - _LIGHT_HAN,
         cues=cues(said),
         numbers=frozenset(_NUMBER.findall(text)),
         measures=frozenset(term for found in _MEASURED.findall(text) for term in terms(" ".join(found))),
         values=frozenset(_NUMBER.findall(said)) | _names(said),
         names=_names(text) | frozenset(entities),
         codes=frozenset(code.lower() for code in _CODE.findall(text)),
+        amounts=_amounts(said),
+        times=frozenset(match[0].casefold().removesuffix("s") for match in _WHEN.finditer(said)),
+        ended=bool(_ENDED.search(said)),
         restated=bool(RESTATED.search(said)),
         told_apart=bool(_TOLD_APART.search(said)),
     )
+
+
+def _amounts(said: str) -> Mapping[str, frozenset[Fraction]]:
+    found: defaultdict[str, set[Fraction]] = defaultdict(set)
+    for match in _COUNTED.finditer(said):
+        for number, scale in read_value(match[0]).amounts:
+            label = scale or _measure_word(match["zh"] or "") or (match["en"] or "").casefold().removesuffix("s")
+            if label or number != 1:  # "one" is a pronoun as often as a number
+                found[label].add(number)
+    for match in _LABELLED.finditer(said):
+        found[match[1].casefold()].add(Fraction(match[2]))
+    return {label: frozenset(numbers) for label, numbers in found.items()}
+
+
+def _measure_word(after: str) -> str:
+    """What a Chinese number counts: its measure word, or the noun where that is the common one of anything."""
+    word = after[1:] if after.startswith("个") else after[:1]
+    return "" if word in _LIGHT_HAN else word
 
 
 def _names(text: str) -> frozenset[str]:
@@ -227,6 +354,13 @@ def _pair(new_facts: _Facts, old_facts: _Facts, new: MemoryUnit, old: MemoryUnit
         "age": math.log1p(days) / 5,
         "same_attribute": float(same_attribute),
         "restated": float(new_facts.restated),
+        "comparable": float(_comparable(new.kind, old.kind)),
+        "ended": float(new_facts.ended),
+        "other_amount": float(_other_amount(new_facts, old_facts)),
+        "other_time": float(_other_time(new_facts, old_facts)),
+        "shared_matter": float(share_matter(new, old)),
+        "same_kind": float(new.kind is old.kind),
+        "rival": float(_are_rivals(new.entities, old.entities)),
     }
 
 
