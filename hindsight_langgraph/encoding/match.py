@@ -178,9 +178,10 @@ def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -
 
 def _have_matter(new: MemoryUnit, candidate: Candidate) -> bool:
     """Whether both speak of one matter; who takes something back names it."""
-    if share_matter(new, candidate.unit):
+    takes_back = RETRACTION in new.tags
+    if share_matter(new, candidate.unit, asked=not takes_back):
         return True
-    return RETRACTION not in new.tags and candidate.similarity >= COMMON_MATTER and may_be_about_one(new, candidate.unit)
+    return not takes_back and candidate.similarity >= COMMON_MATTER and may_be_about_one(new, candidate.unit)
 
 
 def _may_replace(new: MemoryUnit, old: MemoryUnit) -> bool:

@@ -31,15 +31,19 @@ _MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\
 _COUNTED: Final = re.compile(
     rf"(?:{_COUNT}|[一二两三四五六七八九十百千万半]+)\s?(?:(?P<en>[a-z%€£$]+)|(?P<zh>[\u4e00-\u9fff]{{1,2}}))?", re.IGNORECASE
 )
-_LABELLED: Final = re.compile(r"\b([A-Za-z]{2,}) ?(\d+(?:\.\d+)?)\b")
+_LABELLED: Final = re.compile(
+    r"\b(?!(?:at|from|to|by|of|in|on|than|and|or|for|until|till|about|around|over|under|only|just|is|are|was|has|have|with|the|per|all|some|another|plus|up|down|"
+    r"jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|january|february|march|april|june|july|august|september|october|november|december)\b)([A-Za-z]{2,}) ?(\d+(?:\.\d+)?)\b(?![:.]\d)",
+    re.IGNORECASE,
+)
 """A number with its name before it: "PostgreSQL 17", "port 8080"."""
 _NAME: Final = re.compile(
     r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
 )
 RESTATED: Final = re.compile(
     r"\b(?:still|as (?:ever|always|before|usual|agreed|decided|said|planned)(?: before)?|(?:as|like) i (?:said|told you)(?: before)?|same as(?: (?:ever|before|always))?"
-    r"|stays?|again|unchanged|no change|(?:has not|hasn't) changed|keep using|keep to|stick (?:to|with)|remains?|once more)\b"
-    r"|照旧|照样|还是(?!算|[^，。,；]{1,8}吧)|没有?变|不变|没改|再说一[遍次]|一直|仍然?|依旧|依然|[跟和](?:之前|以前|原来)一样|老样子|老规矩",
+    r"|stays?|again|unchanged|no change|(?:has not|hasn't) changed|keep using|keep to|reiterate[sd]?|repeats? that|stick (?:to|with)|remains?|once more)\b"
+    r"|照旧|照样|还是(?!算|[^，。,；]{1,8}吧)|没有?变|不变|没改|再说一[遍次]|重申|一直|仍然?|依旧|依然|[跟和](?:之前|以前|原来)一样|老样子|老规矩",
     re.IGNORECASE,
 )
 """The words of a text that say that it only repeats what held before."""
@@ -61,6 +65,8 @@ _RENEWS: Final = frozenset({"forget", "correction", "change"})
 
 _WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}(?:-\d\d){0,2}(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d)?\)")
 """A date that was written after a relative time: nobody said it."""
+_FRAME: Final = re.compile(r"（问：|\(Asked: |选的是：|（选项：|Chosen: |\(options: |（指：|\(about: ")
+"""The words in which what a short turn left out is quoted: nobody said them either."""
 _CLAUSE_END: Final = re.compile(r"[.,;!?:。，；！？：\n]+")
 _CODE: Final = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,6}\b")
 _TOLD_APART: Final = re.compile(
@@ -79,9 +85,9 @@ _SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice
 _WISHES: Final = frozenset({"preference", "instruction"})
 _ENDED: Final = re.compile(
     r"\b(?:(?:is|are|was|were|'s|'re) (?:off|over|gone|out|dead|done|finished|closed|history|no more)\b(?! (?:to|in|on|by)\b)|(?:fell|falls?|fallen) through|"
-    r"no longer|any ?more|(?:has|have|'s|'ve) (?:left|quit|resigned|retired|gone|moved|stopped)|handed in|gave up|given up|gone off|"
+    r"no longer|any ?more|(?:has|have|'s|'ve) (?:left|quit|resigned|retired|gone|moved|stopped)|(?:moved|went|transferred) (?:to|over|on)|(?:resigned|retired|left)\b(?! (?:over|on|in|side|hand|of)\b)|handed in|gave up|given up|gone off|"
     r"called off|cancel\w*|scrapped|dropped|shelved|sold|broke up|ran out|shut down|instead)"
-    r"|(?:不|没)[^，。；！？]{0,6}了|没[^，。；！？]{1,6}成|(?:退|停|黄|凉|散|拆|卖|荒|辞|走|坏|丢|扔|盘出去|离职|辞职|回老家|取消|作废|关门|到期)了|别再|不再",
+    r"|(?:不|没)[^，。；！？]{0,6}了|没[^，。；！？]{1,6}成|(?:退|停|黄|凉|散|拆|卖|荒|辞|走|坏|丢|扔|盘出去|离职|辞职|回老家|取消|作废|关门|到期)了|别再|不再|回老家|离开|离职|退休|调走|调(?:去|到)|卸任",
     re.IGNORECASE,
 )
 """Words by which something comes to its end."""
@@ -233,10 +239,11 @@ def _are_rivals(new: Sequence[str], old: Sequence[str]) -> bool:
     ) & set(old)
 
 
-def share_matter(new: MemoryUnit, old: MemoryUnit) -> bool:
-    """Whether two texts speak of anything in common: a word, a name, a thing, or what the new one answers."""
+def share_matter(new: MemoryUnit, old: MemoryUnit, *, asked: bool = True) -> bool:
+    """Whether two texts speak of anything in common: a word, a name, a thing, or with `asked` what the new one answers."""
     one, other = _facts(new), _facts(old)
-    return bool((one.words | _words(new.preceding)) & other.words or one.names & other.names)
+    words = one.words | _words(new.preceding) if asked else one.words
+    return bool(words & other.words or one.names & other.names)
 
 
 def may_be_about_one(new: MemoryUnit, old: MemoryUnit) -> bool:
@@ -248,6 +255,19 @@ def may_be_about_one(new: MemoryUnit, old: MemoryUnit) -> bool:
 def is_restated(unit: MemoryUnit) -> bool:
     """Whether its words say that it only repeats what held before ("still", "as always", "照旧")."""
     return _facts(unit).restated
+
+
+def says_it_ended(text: str) -> bool:
+    """Whether a text says that something is over, or that someone left."""
+    return _ENDED.search(text) is not None
+
+
+def numbered_names(text: str) -> Mapping[str, frozenset[str]]:
+    """Numbers by the name before them: "Go 1.22" is "1.22" of "go"."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for match in _LABELLED.finditer(text):
+        found[match[1].casefold()].add(match[2])
+    return {name: frozenset(numbers) for name, numbers in found.items()}
 
 
 def restated_clauses(text: str) -> list[str]:
@@ -284,7 +304,7 @@ class _Facts(NamedTuple):
 
 
 def _facts(unit: MemoryUnit) -> _Facts:
-    return _read_facts(_WRITTEN_DAY.sub("", unit.content), unit.source_text or unit.content, unit.entities)
+    return _read_facts(_FRAME.sub(" ", _WRITTEN_DAY.sub("", unit.content)), unit.source_text or unit.content, unit.entities)
 
 
 @lru_cache(maxsize=4_096)
