@@ -19,11 +19,12 @@ from hindsight_langgraph.consolidation.changes import Merge, Retire
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import Key, attribute_keys, subject_keys
 from hindsight_langgraph.encoding.cues import is_chinese
+from hindsight_langgraph.encoding.facts import is_restated
 from hindsight_langgraph.encoding.match import replaces
 from hindsight_langgraph.encoding.repeats import is_another_event
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import BESIDES, is_restated
 from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
+from hindsight_langgraph.encoding.wordings import BESIDES
 from hindsight_langgraph.records import MemoryUnit, Status, Triple
 
 _LATIN: Final = re.compile(r"[A-Za-z0-9]")

@@ -15,7 +15,7 @@ from hindsight_langgraph.consolidation.naming import attribute_keys, subject_key
 from hindsight_langgraph.encoding.attributes import USER
 from hindsight_langgraph.encoding.cues import is_chinese
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import numbered_names, says_it_ended
+from hindsight_langgraph.encoding.wordings import numbered_names, says_it_ended
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Status, Triple
 

@@ -15,7 +15,7 @@ from hindsight_langgraph.consolidation.forget_request import about, read_forget_
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import numbered_names
+from hindsight_langgraph.encoding.wordings import numbered_names
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Role, Status
 
@@ -91,7 +91,7 @@ def _renumbered(newer: MemoryUnit, pool: list[MemoryUnit]) -> list[tuple[MemoryU
     for unit in reversed(pool):
         before = numbered_names(unit.source_text or unit.content)
         for name in after.keys() & before.keys():
-            if not after[name] & before[name] and (_things(newer) & _things(unit)) - {name}:
+            if not after[name] & before[name] and (_things(newer) & _things(unit)) - set(terms(name)):
                 return [(unit, f"{name} has another number")]
     return []
 
@@ -99,7 +99,11 @@ def _renumbered(newer: MemoryUnit, pool: list[MemoryUnit]) -> list[tuple[MemoryU
 def _things(unit: MemoryUnit) -> set[str]:
     """The names that a text gives its things; in Chinese any of its words may be one."""
     text = unit.source_text or unit.content
-    return set(terms(text)) if is_chinese(text) else {name for word in _NAME.findall(text) for name in terms(word)} | set(unit.entities)
+    return (
+        set(terms(text))
+        if is_chinese(text)
+        else {name for word in _NAME.findall(text) for name in terms(word)} | set(unit.entities)
+    )
 
 
 _POINTERS: Final = frozenset(terms("it that this them those these one thing way lot him")) | {"这个", "那个"}

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from hindsight_langgraph.encoding.cues import cues, is_chinese
-from hindsight_langgraph.encoding.updates import RESTATED, clauses_of, restated_clauses
 from hindsight_langgraph.encoding.values import read_value
+from hindsight_langgraph.encoding.wordings import RESTATED, clauses_of, restated_clauses
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import Kind, MemoryUnit
 
@@ -104,14 +104,16 @@ def _finds_fault(said: str, before: str) -> bool:
 def _has_covered_clauses(said: str, before: str) -> bool:
     """Whether the clauses that the earlier text covers say enough between them to be its wish again."""
     shares = [
-        _share(_bare(clause), before)
+        (clause, *_share(_bare(clause), before))
         for clause in clauses_of(said)
         if not _conflict(clause, before)
         and all(value in before.casefold() for value in _values(clause))
         and _numbers(clause) <= _numbers(before)
     ]
-    covered = sum(whole for part, whole in shares if part == whole)
-    return covered >= (_SAYING - 1 if _SAID_SO.search(said) else _SAYING)
+    full = {clause: whole for clause, part, whole in shares if part == whole > 0}
+    if sum(full.values()) >= (_SAYING - 1 if _SAID_SO.search(said) else _SAYING):
+        return True
+    return _SAID_SO.search(said) is not None and any("negation" in cues(clause) for clause in full)
 
 
 def _keeps_off(said: str, before: str) -> bool:

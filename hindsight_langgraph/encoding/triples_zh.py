@@ -21,7 +21,7 @@ _VERBS: Final = (
     (r"(?:讨厌|受不了|反感|烦透了?)", "likes", True),
     (r"(?:喝)", "drinks", False),
     (r"(?:吃(?!撑|饱|不))", "eats", False),
-    (r"(?:用(?!不|完|了))", "uses", False),
+    (r"(?:在?用(?!不|完|了))", "uses", False),
     (r"(?:弹|拉(?=小提琴|二胡|大提琴))", "plays", False),
     (r"(?:会说|说(?=[\u4e00-\u9fff]{1,2}[语话]))", "speaks", False),
     (r"(?:养(?:了|着)?)", "has", False),
@@ -39,7 +39,9 @@ _WORK: Final = re.compile(rf"^{_WHO}{_ADVERBS}在(?P<object>[^，。；！？,;!
 _ALLERGY: Final = re.compile(rf"^{_WHO}{_ADVERBS}(?P<no>不再|已经不|不)?对(?P<object>[^，。；！？,;!?]{{1,12}})过敏")
 _SPACED: Final = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) (?=[\u4e00-\u9fff])")
 """The space that many set between Chinese and Latin letters: it ends no clause."""
-_BEING: Final = re.compile(rf"^{_WHO}{_ADVERBS}(?P<no>不再|不)?是(?:个|一个|一名)?(?P<object>[A-Za-z][A-Za-z0-9_.+# -]*|(?!忠实|普通|付费|资深|活跃|终端|注册)[\u4e00-\u9fff]{{2,8}}?) ?的?(?P<as>用户|党|粉丝|爱好者|迷)$")
+_BEING: Final = re.compile(
+    rf"^{_WHO}{_ADVERBS}(?P<no>不再|不)?是(?:个|一个|一名)?(?P<object>[A-Za-z][A-Za-z0-9_.+# -]*|(?!忠实|普通|付费|资深|活跃|终端|注册)[\u4e00-\u9fff]{{2,8}}?) ?的?(?P<as>用户|党|粉丝|爱好者|迷)$"
+)
 _BEINGS: Final = {"用户": "uses", "党": "uses", "粉丝": "likes", "爱好者": "likes", "迷": "likes"}
 """What someone does who is called so: "Vim 用户" uses Vim."""
 _FAVOURITE: Final = re.compile(

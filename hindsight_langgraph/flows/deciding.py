@@ -23,7 +23,7 @@ from hindsight_langgraph.consolidation.reversals import find_reversals
 from hindsight_langgraph.consolidation.run import Run
 from hindsight_langgraph.consolidation.summaries import find_summaries
 from hindsight_langgraph.consolidation.tiers import find_overflow
-from hindsight_langgraph.encoding.updates import is_restated
+from hindsight_langgraph.encoding.facts import is_restated
 from hindsight_langgraph.errors import ModelError
 from hindsight_langgraph.flows.consulting import Beat, decide_pairs, no_beat, read_triples, word_summaries
 from hindsight_langgraph.flows.settings import FlowSettings
