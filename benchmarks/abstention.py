@@ -1,14 +1,14 @@
 """When does recall hold its tongue? Leave-one-dialogue-out over the probes of the labelled dialogues.
 
-    python -m benchmarks.abstention [--data DIR] [--json] [--cache DIR] [--save PATH]
+    python -m benchmarks.abstention [--data DIR] [--json] [--cache DIR] [--more DIR…] [--save PATH]
 
 Each answerable probe is asked twice, once with its answer hidden from the store: that gives as many hard unanswerable questions.
-`--save` writes the head fitted on everything, which is what ships.
+`--more` names directories with further dialogues to learn from; the shares over each are under `more`. `--save` writes the head fitted on everything, which is what ships.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.bench_memory import BenchMemory
@@ -29,18 +29,16 @@ FLOOR = COSINE_FLOORS[MODEL]
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--cache", type=Path, default=Path(".cache"))
+    options.add_argument("--more", type=Path, nargs="*", default=[])
     options.add_argument("--save", type=Path)
     given = options.parse_args()
-    trials = list(collect(gold_of(given.data), CachedEmbedder(given.cache)))
-    withdrawn = [trial for trial in trials if not trial.evidence]
-    judged = [trial for trial in trials if trial.evidence]
-    held = held_out(judged, model=MODEL, cosine_floor=FLOOR)
+    folders, embedder = [gold_of(given.data), *map(gold_of, given.more)], CachedEmbedder(given.cache)
+    found = [list(collect(folder, embedder)) for folder in folders]
+    judged = [trial for trials in found for trial in trials if trial.evidence]
+    held = [(id(trial), odds) for trial, odds in held_out(judged, model=MODEL, cosine_floor=FLOOR)]
     head = train_abstention(judged, model=MODEL, cosine_floor=FLOOR)
-    asked = [(trial.answerable, odds) for trial, odds in held if trial.asked] + [
-        (t.answerable, 0.0) for t in withdrawn if t.asked
-    ]
-    told = _report(asked, head.threshold) | {"by_rule": sum(t.asked for t in withdrawn), "trials": len(trials)}
-    tell(told, as_json=given.json)
+    told = [_report(trials, dict(held), head.threshold) for trials in found]
+    tell(told[0] | ({"more": told[1:]} if given.more else {}), as_json=given.json)
     if given.save:
         head.save(given.save)
 
@@ -64,13 +62,17 @@ def _evidence(found: Recollection) -> dict[str, float]:
     return evidence(items, found.cues, found.route, cosine_floor=FLOOR) if items and not found.abstained else {}
 
 
-def _report(asked: list[tuple[bool, float]], threshold: float) -> dict[str, float]:
+def _report(trials: list[Trial], held: Mapping[int, float], threshold: float) -> dict[str, float]:
+    """The shares over the questions that were asked as they are; where a rule abstains, the odds are none."""
+    asked = [(trial.answerable, held.get(id(trial), 0.0)) for trial in trials if trial.asked]
     yes, no = [odds for answerable, odds in asked if answerable], [odds for answerable, odds in asked if not answerable]
     pairs = [(a > b) + 0.5 * (a == b) for a in yes for b in no]
     return {
         "abstain": round(sum(odds < threshold for odds in no) / len(no), 4),
         "refused": round(sum(odds < threshold for odds in yes) / len(yes), 4),
         "auc": round(sum(pairs) / len(pairs), 4),
+        "by_rule": sum(not trial.evidence for trial in trials if trial.asked),
+        "trials": len(trials),
     }
 
 

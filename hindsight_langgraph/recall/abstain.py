@@ -19,10 +19,13 @@ from hindsight_langgraph.recall.filter import Kept, takes_back
 from hindsight_langgraph.recall.recollection import Cues, Route
 from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.walk import TERM
+from hindsight_langgraph.records import Status
 
+ABOUT_AS_GOOD: Final = 0.02
+"""How far a retraction may score behind the best candidate, where it is the one that the question is most like."""
 WALKED: Final = 0.5
 """What a walk leads to so surely is an answer, though it need not name what the question names."""
-HEAD_VERSION: Final = 1
+HEAD_VERSION: Final = 2
 """Goes up when the evidence changes; a head of another version is not used."""
 
 
@@ -95,7 +98,7 @@ def reason_to_abstain(
     """
     if not kept:
         return "nothing that was found may be recalled" if ranked else ""
-    if not cues.history and takes_back(ranked[0].unit) and ranked[0].terms["cosine"] >= max(s.terms["cosine"] for s in ranked):
+    if not cues.history and _taken_back(ranked):
         return "what was known of it has been taken back"
     if head is None or any(k.unit.raw for k in kept[:1]) or not kept[0].scored.terms["cosine"]:
         return ""
@@ -105,3 +108,11 @@ def reason_to_abstain(
         return ""
     odds = head.probability(evidence([k.scored for k in kept], cues, route, cosine_floor=head.cosine_floor))
     return f"the best candidate is no answer ({odds:.2f} of at least {head.threshold:.2f})" if odds < head.threshold else ""
+
+
+def _taken_back(ranked: Sequence[Scored]) -> bool:
+    """Whether the question is most like a unit that only takes something back, or like what that took back, and no other fits better."""
+    told = [s for s in ranked if s.unit.status is not Status.SUPERSEDED]
+    likest = max((s.terms["cosine"] for s in told), default=0.0)
+    slack = ABOUT_AS_GOOD if likest else 0.0  # without embeddings nothing is known to be the likest
+    return any(takes_back(s.unit) and s.terms["cosine"] >= likest and s.score >= told[0].score - slack for s in told)

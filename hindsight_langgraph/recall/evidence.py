@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from hindsight_langgraph import lexical
 from hindsight_langgraph.recall.phrases import HOW_MANY, WHO
 from hindsight_langgraph.recall.recollection import Cues, Question, Route
+from hindsight_langgraph.recall.wording import lacks_form
 from hindsight_langgraph.records import MemoryUnit, Region
 
 HEAD: Final = 3
@@ -41,7 +42,8 @@ def evidence(ranked: Sequence[Judged], cues: Cues, route: Route, *, cosine_floor
     * likeness: how far the best cosine is above that of unrelated texts, and above the mean of the pool;
     * words: the share of the query's words, rare ones counting more, that the best one and the best few hold;
     * things: whether a named thing is what they are about;
-    * form: whether a count, a time or steps are there where the question asks for them;
+    * attribute: whether the best one states something that the question names;
+    * form: whether a count, a time, an amount or steps are there where the question asks for them;
     * region: how well the best one's region fits the route.
     """
     best, pool = ranked[:HEAD], ranked[:POOL]
@@ -69,6 +71,11 @@ def evidence(ranked: Sequence[Judged], cues: Cues, route: Route, *, cosine_floor
         "steps_missing": float(cues.question is Question.HOW_TO and all(s.unit.region is not Region.PROCEDURAL for s in best)),
         "who": float(bool(WHO.search(cues.text))),
         "date": max(s.terms["date"] for s in best),
+        "shared": best[0].terms["shared"],
+        "attribute": best[0].terms["attribute"],
+        "form": best[0].terms["form"],
+        "form_missing": float(lacks_form(cues, first.content)),
+        "form_missing_head": float(all(lacks_form(cues, s.unit.content) for s in best)),
         "short": float(len(cues.topics) <= 3),
     }
     return told | {f"{name}_zh": value * chinese for name, value in told.items() if name in ("likeness", "standout", "words_first", "words_head", "words_pool")} | {"chinese": float(chinese)}  # fmt: skip

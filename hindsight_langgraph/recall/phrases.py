@@ -165,10 +165,15 @@ HOW_MANY: Final = _any(
     r"how (?:many|much|big|long|large|tall|far|old|often|high|low)", r"多少 / 几[个天斤次人台份块元] / 多[大久长高远重贵]"
 )
 WHO: Final = _any(r"who(?:m|se)? / which (?:person|colleague)", r"谁 / 哪位")
+WAS: Final = _any(r"did / was / were", r"的[？?。]?$ / 的[，,]")
+"""Tells in a question about a time that what it asks about lies in the past; in Chinese the 的 of 是哪天决定的."""
 RETRACTION: Final = _any(
-    r"withdr[ae]w\w* / took back / takes back / taken back / retract\w* / (?:asked|asks|wants|wanted) to forget / forget (?:about|that|what)"
+    r"withdr[ae]w\w* / took back / takes back / taken back / retract\w* / forget (?:about|that|what)"
+    r" / (?:ask|want|request)(?:s|ed)? (?:\w+ ){0,3}?to (?:forget|drop|scrap|erase|discard|wipe|disregard|ignore)"
+    r" / (?:ask|want|request)(?:s|ed)? (?:\w+ ){0,3}?not to (?:keep|store|remember|mention|repeat)"
     r" / (?:asked|asks|wants|wanted) .{0,40}\b(?:deleted?|removed?|forgotten) / disregard\w* / was a (?:joke|rumou?r|mistake)",
-    r"撤回 / 收回 / 忘掉 / 忘了(?:吧|它) / 要求(?:忘记|删除|删掉|不再提) / 别再提 / 不要再提 / 作废 / 是谣言 / 不算数",
+    r"撤回 / 收回 / 忘掉 / 忘了(?:吧|它) / 要求.{0,4}(?:忘|删|抹|清除|不再[提留保记说]|别再?[提留记说]|不要再?[提留记说]) / 别再提 / 不要再提"
+    r" / [当作](?:我)?没[说提]过? / 作废 / 是谣言 / 不算数",
 )
 """Marks a unit that only takes something back or asks to forget it."""
 WHERE: Final = _any(r"where", r"哪里 / 哪儿 / 在哪")
@@ -182,3 +187,22 @@ QUESTION_WORDS: Final = (
     _any(r"does / is / are / has / have", r"吗 / 是否 / 有没有"),
 )
 """What, where, why, which, would, does: the kinds of question that the ranker tells apart besides those above."""
+MONEY, CLOCK, DAY, CODE = (
+    re.compile(r"\b(?:euros?|pounds?|dollars?|cents?|percent)\b|[$€£¥%]|[元块角分万]", re.IGNORECASE),
+    re.compile(r"\d:\d\d|\b(?:am|pm|noon|midnight|o'clock)\b|\bat (?:\w+teen|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d)|[点晨晚午]", re.IGNORECASE),
+    re.compile(r"\d{4}|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|[周日月号]", re.IGNORECASE),
+    re.compile(r"\d{4,}|\d+\.\d+\.\d+"),
+)  # fmt: skip
+"""The form of an amount of money, a time of day, a day, and a number that stands for something."""
+NUMBER: Final = re.compile(
+    r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|both|single|twice|once)\b"
+    r"|[一二两三四五六七八九十百千万]", re.IGNORECASE,
+)  # fmt: skip
+ASKED_FORMS: Final[tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]] = (
+    (_any(r"costs? / prices? / charged? / pay / earn / fees? / salary / how much (?:is|does|do|did)", r"多少钱 / 费(?:用)?(?:是|要)?多少 / 工资 / [价费]"), MONEY),
+    (_any(r"what time", r"几点"), CLOCK),
+    (_any(r"when / (?:which|what) (?:day|date|evening|week) / birthday", r"哪[天年月] / 几号 / [什啥]么?时候 / 生日"), DAY),
+    (_any(r"phone / number / password / ip address", r"电话 / 号码 / 密码 / 工号 / 尾号"), CODE),
+    (HOW_MANY, NUMBER),
+)  # fmt: skip
+"""What a question asks for, and the form that its answer cannot be without."""

@@ -11,9 +11,11 @@ import numpy as np
 from hindsight_langgraph.errors import MissingExtra
 from hindsight_langgraph.recall.abstain import AbstentionHead
 
-PENALTY: Final = 0.03
-"""Inverse strength of the L2 penalty; 0.01 to 0.1 differ by less than a point in cross-validation."""
-REFUSED: Final = 0.02
+PENALTY: Final = 0.1
+"""Inverse strength of the L2 penalty; 0.03 to 0.3 differ by less than a point in cross-validation."""
+HIDDEN: Final = 0.3
+"""What a question whose answer was hidden counts beside one that was asked: its neighbours are told apart more easily."""
+REFUSED: Final = 0.05
 """The share of answerable questions that may be refused, at which the threshold is set."""
 
 
@@ -26,7 +28,7 @@ class Trial:
     evidence: Mapping[str, float]
     answerable: bool
     asked: bool
-    """False for a question made unanswerable by hiding its answer; such trials train, but set no threshold."""
+    """False for a question made unanswerable by hiding its answer; such trials count less, and set no threshold."""
 
 
 def train_abstention(trials: Sequence[Trial], *, model: str, cosine_floor: float, refused: float = REFUSED) -> AbstentionHead:
@@ -55,7 +57,11 @@ def _fit(trials: Sequence[Trial], *, model: str, cosine_floor: float) -> Abstent
     names = sorted({name for trial in trials for name in trial.evidence})
     rows = np.array([[trial.evidence.get(name, 0.0) for name in names] for trial in trials])
     mean, scale = rows.mean(axis=0), rows.std(axis=0) + 1e-6
-    fitted = _classifier().fit((rows - mean) / scale, [trial.answerable for trial in trials])
+    fitted = _classifier().fit(
+        (rows - mean) / scale,
+        [trial.answerable for trial in trials],
+        sample_weight=[1.0 if trial.asked else HIDDEN for trial in trials],
+    )
     slopes = np.asarray(fitted.coef_[0]) / scale
     return AbstentionHead(
         model=model,

@@ -17,17 +17,18 @@ from hindsight_langgraph.errors import ConfigError, StoreCorrupt
 from hindsight_langgraph.ops import Where
 from hindsight_langgraph.recall import abstain, route_head
 from hindsight_langgraph.recall.abstain import AbstentionHead
-from hindsight_langgraph.recall.channels import Candidate, build_probes, merge, readable, statuses
+from hindsight_langgraph.recall.channels import Candidate, build_probes, merge, readable
 from hindsight_langgraph.recall.cues import read_cues
 from hindsight_langgraph.recall.cut import cut_rank
 from hindsight_langgraph.recall.decay import NEUTRAL, decay, rate_of_half_life
 from hindsight_langgraph.recall.digest import digest
+from hindsight_langgraph.recall.facts import HISTORY_WEIGHT, Facts
 from hindsight_langgraph.recall.filter import overtaken, standing_at
 from hindsight_langgraph.recall.naming import is_rival, named_things
 from hindsight_langgraph.recall.recollection import Item, Query, Question, Route, Standing
 from hindsight_langgraph.recall.route import by_rules, route
 from hindsight_langgraph.recall.score import score
-from hindsight_langgraph.recall.terms import HISTORY_WEIGHT, weight
+from hindsight_langgraph.recall.terms import weights
 from hindsight_langgraph.records import (
     CausalRole,
     Episode,
@@ -112,12 +113,12 @@ def test_things_the_caller_names_are_cues_as_well() -> None:
 
 
 @pytest.mark.parametrize("text", ["Where did I live before?", "我以前住哪里", "What was the old limit?", "When was it decided?"])
-def test_questions_about_the_past_look_at_what_was_superseded(text: str) -> None:
-    assert Status.SUPERSEDED in statuses(cues(text), as_of=None)
+def test_questions_about_the_past_may_be_answered_by_what_was_superseded(text: str) -> None:
+    assert cues(text).backward
 
 
-def test_other_questions_look_at_what_holds_alone() -> None:
-    assert statuses(cues("Where do I live?"), as_of=None) == (Status.ACTIVE,)
+def test_other_questions_are_answered_by_what_holds_alone() -> None:
+    assert not cues("Where do I live?").backward
 
 
 @pytest.mark.parametrize("text", ["Did we talk about it years ago?", "很久以前我养过什么"])
@@ -200,7 +201,7 @@ def test_an_abstention_head_survives_being_saved(tmp_path: Path) -> None:
 def test_every_probe_is_bound_to_those_whom_the_caller_may_read() -> None:
     scope = Scope(user_id="alice", shared=("team",))
     read, config = cues("What did Heron do on 2025-03-12?"), RecallConfig()
-    where = readable(read, FLAT, scope=scope, config=config, as_of=None)
+    where = readable(FLAT, scope=scope, config=config, as_of=None)
     assert where.owners == scope.readers
     assert {probe.where.owners for probe in build_probes(read, (1.0,), where=where, config=config).values()} == {scope.readers}
 
@@ -261,7 +262,7 @@ def test_weighted_normalises_the_weights_over_the_candidates() -> None:
 
 def test_a_superseded_unit_weighs_a_tenth_at_most() -> None:
     old = unit("a", "x", status=Status.SUPERSEDED, confidence=1.0, references=50)
-    assert weight(old, NOW, per_day=0.0) == HISTORY_WEIGHT
+    assert weights([Facts(old)], NOW, per_day=0.0).tolist() == [HISTORY_WEIGHT]
 
 
 @given(
