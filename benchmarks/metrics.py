@@ -46,7 +46,9 @@ def interval(by_space: Mapping[str, Sequence[float]], *, repeats: int = 1_000) -
 
 
 def summary(rows: Sequence[Row]) -> dict[str, object]:
-    """Means, the intervals of recall@10 and of the reciprocal rank, and both by category."""
+    """Means, the intervals of recall@10 and of the reciprocal rank, and both by category; of no rows only that there are none."""
+    if not rows:
+        return {"n": 0}
     by_space: dict[str, list[Judgement]] = defaultdict(list)
     by_category: dict[str, list[Judgement]] = defaultdict(list)
     for space, category, judged in rows:

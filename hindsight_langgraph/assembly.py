@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,14 +38,16 @@ class Parts:
     settings: FlowSettings
     feedback: FeedbackSender
     _saver: HindsightSaver | None = field(default=None)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def checkpointer(self) -> HindsightSaver:
         """The saver on the working store's engine, made at the first call."""
         from hindsight_langgraph.checkpointers.platform import saver_from
 
-        if self._saver is None:
-            self._saver = saver_from(self.settings.config)
-        return self._saver
+        with self._lock:  # two threads that ask first would make two, and close one
+            if self._saver is None:
+                self._saver = saver_from(self.settings.config)
+            return self._saver
 
     def close(self) -> None:
         """End background work, then release every store."""

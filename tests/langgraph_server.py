@@ -14,10 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers import free_port
+from tests.servers import reserved_port
 
 ROOT = Path(__file__).parents[1]
-START_S = 120.0
+START_S = 600.0
+"""A cold machine took 35 s to read every import of one server from its disk; a server that ended is noticed at once."""
+END_S = 120.0
+TIMEOUT_S = "60"
+"""What the memory of the server waits for a store: a busy machine is no outage."""
 
 
 def _langgraph() -> str:
@@ -37,10 +41,10 @@ def serving_project(directory: Path, *, python_path: tuple[Path, ...] = (), memo
         python_path: what `pip install -e` of the project would put on the path.
         memory: where the memory is; None leaves it to the project's own settings.
     """
-    port = free_port()
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("HINDSIGHT_") and name != "MODEL"},
         "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *python_path))),
+        "HINDSIGHT_TIMEOUT_S": TIMEOUT_S,
         "LANGSMITH_TRACING": "false",
         "LANGGRAPH_CLI_NO_ANALYTICS": "1",
         "HTTPS_PROXY": "http://127.0.0.1:9",  # nothing outside can be reached
@@ -48,19 +52,19 @@ def serving_project(directory: Path, *, python_path: tuple[Path, ...] = (), memo
     }
     if memory is not None:
         environment["HINDSIGHT_PATH"] = str(memory)
-    command = [_langgraph(), "dev", "--no-browser", "--no-reload", "--port", str(port), "--host", "127.0.0.1"]
-    with (directory / "log").open("wb") as log:
+    with reserved_port() as port, (directory / "log").open("wb") as log:
+        command = [_langgraph(), "dev", "--no-browser", "--no-reload", "--port", str(port), "--host", "127.0.0.1"]
         process = subprocess.Popen(command, cwd=directory, env=environment, stdout=log, stderr=subprocess.STDOUT)
-    try:
-        url = f"http://127.0.0.1:{port}"
-        _wait(url, process, directory / "log")
-        yield url
-    finally:
-        process.send_signal(signal.SIGINT)  # as a person ends it
         try:
-            process.wait(timeout=30)
+            url = f"http://127.0.0.1:{port}"
+            _wait(url, process, directory / "log")
+            yield url
         finally:
-            process.kill()
+            process.send_signal(signal.SIGINT)  # as a person ends it
+            try:
+                process.wait(timeout=END_S)
+            finally:
+                process.kill()
 
 
 def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:

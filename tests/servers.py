@@ -10,7 +10,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,12 +19,10 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-START_S = 20.0
-"""How long a server may take to answer; it takes some 80 ms on an idle machine."""
+PATIENCE_S = 300.0
+"""The most that is waited for anything: for a server to answer, which takes some 80 ms on an idle machine."""
 _POLL_S = 0.02
 _SLOTS = 16_384
-_TRIES = 5
-"""Between finding a free port and binding it another process may take it."""
 
 
 class ServerFailed(AssertionError):
@@ -33,7 +31,10 @@ class ServerFailed(AssertionError):
 
 @dataclass(kw_only=True)
 class Server:
-    """One Redis or Valkey server; `start` after `stop` or `kill` serves the same port and data directory again."""
+    """One Redis or Valkey server; `start` after `stop` or `kill` serves the same port and data directory again.
+
+    Its ports are `reserved_port`s, held for as long as the server may be started.
+    """
 
     binary: Path
     directory: Path
@@ -109,7 +110,7 @@ class Server:
         process.send_signal(how)
         process.send_signal(signal.SIGCONT)  # a frozen process would never see SIGTERM
         try:
-            process.wait(timeout=START_S)
+            process.wait(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -154,53 +155,44 @@ def redis_binary() -> Path:
 @contextmanager
 def running(binary: Path, directory: Path, *options: str) -> Iterator[Server]:
     """A server for the length of a with block, which keeps nothing on disk unless the options say so."""
-    server = _start(binary, directory, options)
-    try:
-        yield server
-    finally:
-        server.stop()
+    with reserved_port() as port:
+        server = Server(binary=binary, directory=directory, port=port, options=("--save", "", *options))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
 
 
 @contextmanager
 def running_cluster(directory: Path, *, masters: int = 3) -> Iterator[Cluster]:
     """A Redis Cluster for the length of a with block; every slot is served."""
-    nodes: list[Server] = []
-    try:
+    with ExitStack() as stack:
+        nodes: list[Server] = []
         for number in range(masters):
-            node = _start(redis_binary(), directory / f"node{number}", (), node=True)
-            nodes.append(node)  # one by one, so that those that started are stopped when the next one fails
+            port, bus_port = (stack.enter_context(reserved_port()) for _ in range(2))
+            path, options = directory / f"node{number}", ("--save", "")
+            node = Server(binary=redis_binary(), directory=path, port=port, options=options, bus_port=bus_port)
+            node.start()
+            stack.callback(node.stop)
+            nodes.append(node)
         _join(nodes)
         yield Cluster(nodes=tuple(nodes))
-    finally:
-        for node in nodes:
-            node.stop()
 
 
-def free_port() -> int:
-    """A port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A port that no other process is given while the block lasts. Nothing listens on it; a server of the test's own may.
 
-
-def _start(binary: Path, directory: Path, options: tuple[str, ...], *, node: bool = False) -> Server:
-    for left in reversed(range(_TRIES)):
-        server = Server(
-            binary=binary,
-            directory=directory,
-            port=free_port(),
-            options=("--save", "", *options),
-            bus_port=free_port() if node else None,
-        )
-        try:
-            server.start()
-        except ServerFailed:
-            if not left or "in use" not in server.log:
-                raise
-        else:
-            return server
-    raise AssertionError("unreachable")
+    A port that is only found free may be another's a moment later, above all between the end of a server and its next start. This
+    one stays bound, by a socket that never listens: the system refuses connections to it, gives it to nobody else, and lets a server
+    bind it that reuses addresses, as Redis and uvicorn do.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        port: int = holder.getsockname()[1]
+        yield port
 
 
 def _join(nodes: list[Server]) -> None:
@@ -228,11 +220,18 @@ def _sees_whole_cluster(node: Server, size: int) -> bool:
 
 
 def _wait_for(done: Callable[[], bool], *, what: Server) -> None:
-    end = time.monotonic() + START_S
-    while not done():
+    if not comes_true(done):
+        raise ServerFailed(f"{what} did not answer within {PATIENCE_S} s:\n{what.log[-2000:]}")
+
+
+def comes_true(condition: Callable[[], bool]) -> bool:
+    """Whether a condition holds now or in a while: what is waited for is the condition, the limit only ends a test that hangs."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
         if time.monotonic() > end:
-            raise ServerFailed(f"{what} did not answer within {START_S} s:\n{what.log[-2000:]}")
+            return False
         time.sleep(_POLL_S)
+    return True
 
 
 def _executable(path: Path) -> Path:

@@ -65,7 +65,7 @@ def test_an_outage_is_warned_of_once_and_its_end_tells_what_went_unanswered(cloc
         clock.advance(seconds=30)
         down.answered()
         down.answered()
-    assert [record.message for record in caplog.records] == [
+    assert [record.message for record in caplog.records if record.name == "hindsight_langgraph"] == [
         "the working store is down, the agent goes on without it: refused",
         "the working store is back after 30 s; 3 requests went unanswered",
     ]

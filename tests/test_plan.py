@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from hindsight_langgraph.plan import Op, Plan, adrive, ask, drive, together
+from tests.servers import PATIENCE_S
 
 
 class Double(Op[int]):
@@ -94,7 +95,7 @@ async def test_independent_requests_are_awaited_at_once():
     both = asyncio.Barrier(2)
 
     async def meet(op: Op[Any]) -> int:
-        await asyncio.wait_for(both.wait(), 5)
+        await asyncio.wait_for(both.wait(), PATIENCE_S)
         return answer(op)
 
     def flow() -> Plan[list[int | Exception]]:

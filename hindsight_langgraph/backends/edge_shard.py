@@ -22,6 +22,7 @@ from hindsight_langgraph.backends.engine import (
     Place,
     Point,
     Rank,
+    Ranked,
     Ranking,
     Remove,
     Scroll,
@@ -122,16 +123,16 @@ class EdgeShard:
             self._shard.flush()
             self._shard.close()
 
-    def _rank(self, op: Rank) -> list[list[Point]]:
+    def _rank(self, op: Rank) -> list[list[Ranked]]:
         found = self._shard.query_batch(_edge().QueryBatchRequest([_query(ranking) for ranking in op.rankings]))
-        ranked = [[(str(each.id), each.score) for each in points] for points in found]
-        wanted = dict.fromkeys(each for points in ranked for each, _ in points)
-        payloads = self._memories[op.fields].payloads(wanted, lambda ids: self._payloads(ids, op.fields))
-        return [[Point(id=each, payload=payloads[each], score=score) for each, score in points] for points in ranked]
+        ranked = [[(each.id.int, each.score) for each in points] for points in found]
+        wanted = dict.fromkeys(number for points in ranked for number, _ in points)
+        known = self._memories[op.fields].payloads(wanted, lambda numbers: self._payloads(numbers, op.fields))
+        return [[Ranked(*known[number], score) for number, score in points] for points in ranked]
 
-    def _payloads(self, ids: list[str], fields: tuple[str, ...]) -> dict[str, Payload]:
-        found = self._shard.retrieve([UUID(each) for each in ids], with_payload=list(fields), with_vector=False)
-        return {str(each.id): each.payload or {} for each in found}
+    def _payloads(self, numbers: list[int], fields: tuple[str, ...]) -> dict[int, Payload]:
+        found = self._shard.retrieve([UUID(int=number) for number in numbers], with_payload=list(fields), with_vector=False)
+        return {each.id.int: each.payload or {} for each in found}
 
     def _scroll(self, op: Scroll) -> tuple[list[Point], str | None]:
         request = _edge().ScrollRequest(

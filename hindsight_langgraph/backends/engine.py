@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Final, Generic, Literal, TypeVar, cast
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar, cast
 from urllib.parse import quote, unquote
 
 from hindsight_langgraph.backends.filters import Conditions
@@ -75,10 +75,9 @@ class Point:
     dense: tuple[float, ...] | None = None
     text: SparseVector = NO_WORDS
     context: SparseVector = NO_WORDS
-    score: float = 0.0
 
 
-def point_of(found: Any, score: float = 0.0) -> Point:
+def point_of(found: Any) -> Point:
     """A point as the clients of both engines hand it out: they name its parts alike."""
     vectors: dict[str, Any] = found.vector or {}
     dense = vectors.get(DENSE)
@@ -88,12 +87,19 @@ def point_of(found: Any, score: float = 0.0) -> Point:
         dense=None if dense is None else tuple(dense),
         text=_words(vectors.get(TEXT)),
         context=_words(vectors.get(CONTEXT)),
-        score=score,
     )
 
 
 def _words(found: Any) -> SparseVector:
     return NO_WORDS if found is None else SparseVector(indices=tuple(found.indices), values=tuple(found.values))
+
+
+class Ranked(NamedTuple):
+    """A point as a ranking found it; a bare tuple, since one recall makes hundreds."""
+
+    id: str
+    payload: Payload
+    score: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,7 +134,7 @@ class OpenPlace(EngineOp[None]):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Rank(EngineOp[list[list[Point]]]):
+class Rank(EngineOp[list[list[Ranked]]]):
     """Run several rankings in one round trip; each reply best first, with payload `fields` only."""
 
     place: Place

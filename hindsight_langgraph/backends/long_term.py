@@ -86,12 +86,15 @@ class LongTermPlans:
     @property
     def stale_places(self) -> tuple[StalePlace, ...]:
         """What older embedding spaces hold, in the collections that were opened so far."""
-        return tuple(stale for places in self._places.values() for stale in places.stale)
+        return tuple(stale for places in self._opened() for stale in places.stale)
 
     @property
     def mismatch(self) -> EmbeddingMismatch | None:
         """What is wrong with the first opened collection that holds units of another space; None when nothing is."""
-        return next((found for places in self._places.values() if (found := mismatch(places)) is not None), None)
+        return next((found for places in self._opened() if (found := mismatch(places)) is not None), None)
+
+    def _opened(self) -> list[Places]:
+        return list(self._places.values())  # at once: other threads open and drop places meanwhile
 
     def _plan(self, op: AnyLongTermOp, places: Places) -> Plan[Any]:
         match op:

@@ -176,7 +176,7 @@ class QdrantLongTermStore:
             lease = _close_with_loop(client)
             await anext(lease)  # starts it; it does not wait, so that no other task comes in between
             for ended in [each for each in tuple(self._leases) if each.is_closed()]:
-                del self._leases[ended]
+                self._leases.pop(ended, None)
             found = self._leases[loop] = (client, lease)
         return found[0]
 

@@ -13,6 +13,7 @@ from hindsight_langgraph.backends.engine import (
     Place,
     Point,
     Rank,
+    Ranked,
     Ranking,
     Scroll,
     VectorName,
@@ -64,7 +65,7 @@ def _ranking(probe: Probe) -> Ranking | None:
     return Ranking(conditions=wanted, limit=probe.limit, using=using, vector=words, corpus=owned_by(probe.where.owners))
 
 
-def _rank(rankings: Sequence[Ranking | None], places: Places) -> Plan[list[list[Point]]]:
+def _rank(rankings: Sequence[Ranking | None], places: Places) -> Plan[list[list[Ranked]]]:
     asked: list[tuple[Place, list[int]]] = []
     for place in places.all:
         indexes = [
@@ -79,7 +80,7 @@ def _rank(rankings: Sequence[Ranking | None], places: Places) -> Plan[list[list[
         for place, indexes in asked
     ]
     replies = yield from together(*requests)
-    merged: list[list[Point]] = [[] for _ in rankings]
+    merged: list[list[Ranked]] = [[] for _ in rankings]
     for (place, indexes), reply in zip(asked, replies, strict=True):
         if isinstance(reply, Exception):
             raise reply
@@ -88,13 +89,15 @@ def _rank(rankings: Sequence[Ranking | None], places: Places) -> Plan[list[list[
     return merged
 
 
-def _hits(points: list[Point], probe: Probe, read: Reader) -> list[Hit]:
+def _hits(points: list[Ranked], probe: Probe, read: Reader) -> list[Hit]:
     """Hits best first; ties by id, so that the same data gives the same order on every engine."""
     if probe.newest:
         ranked = sorted(points, key=lambda point: (-moment_of(point.payload), point.id))
         return [Hit(unit=read(point.payload), score=0.0) for point in ranked[: probe.limit]]
-    ranked = sorted(points, key=lambda point: (-point.score, point.id))
-    return [Hit(unit=read(point.payload), score=point.score) for point in ranked[: probe.limit]]
+    scores = [point.score for point in points]
+    if scores != sorted(set(scores), reverse=True):  # no engine says how it orders points of one score
+        points = sorted(points, key=lambda point: (-point.score, point.id))
+    return [Hit(unit=read(point.payload), score=point.score) for point in points[: probe.limit]]
 
 
 def fetch(op: FetchUnits, places: Places, read: Reader) -> Plan[list[MemoryUnit]]:

@@ -109,8 +109,8 @@ class RedisClients:
         loop = asyncio.get_running_loop()
         held = self._loops.get(loop)
         if held is None:
-            for other in [other for other in self._loops if other.is_closed()]:
-                del self._loops[other]
+            for other in [other for other in list(self._loops) if other.is_closed()]:  # other threads add and remove meanwhile
+                self._loops.pop(other, None)
             lifetime = self._lifetime(loop)
             held = self._loops[loop] = lifetime, await anext(lifetime)
         return held[1]

@@ -20,6 +20,7 @@ from hindsight_langgraph.backends.engine import (
     Place,
     Point,
     Rank,
+    Ranked,
     Ranking,
     Remove,
     Scroll,
@@ -75,7 +76,7 @@ def calls(op: EngineOp[Any], settings: ServerSettings) -> Plan[Any]:
         case Rank():
             requests = [_query(ranking, op.fields) for ranking in op.rankings]
             found = yield from _call("query_batch_points", collection_name=_name(op.place, settings), requests=requests)
-            return [[point_of(each, each.score) for each in reply.points] for reply in found]
+            return [[Ranked(str(each.id), each.payload or {}, each.score) for each in reply.points] for reply in found]
         case Scroll():
             return (yield from _scroll(op, settings))
         case Count():

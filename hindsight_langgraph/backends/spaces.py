@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from hindsight_langgraph.backends.engine import Count, ListPlaces, OpenPlace, Place, Point, Scroll
+from hindsight_langgraph.backends.engine import Count, ListPlaces, OpenPlace, Place, Point, Ranked, Scroll
 from hindsight_langgraph.backends.filters import HasId
 from hindsight_langgraph.errors import EmbeddingMismatch
 from hindsight_langgraph.ops import Collection
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import EmbeddingSpace
+
+AnyPoint = TypeVar("AnyPoint", Point, Ranked)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +61,7 @@ def open_places(collection: Collection, space: EmbeddingSpace) -> Plan[Places]:
     return Places(present=present, stale=tuple(stale))
 
 
-def without_present(places: Places, points: Sequence[Point]) -> Plan[list[Point]]:
+def without_present(places: Places, points: Sequence[AnyPoint]) -> Plan[list[AnyPoint]]:
     """Those points of older places that the present place does not hold as well."""
     if not points:
         return []

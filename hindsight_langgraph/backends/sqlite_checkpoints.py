@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hindsight_langgraph.backends.sqlite_checkpoint_schema import SCHEMA, TABLES, mapped_errors
+from hindsight_langgraph.backends.sqlite_schema import use_wal
 from hindsight_langgraph.checkpoint_lists import DIGEST_BYTES, resolve
 from hindsight_langgraph.checkpoint_ops import (
     Address,
@@ -117,7 +118,7 @@ class SqliteCheckpoints:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(self._path, timeout=self._timeout_s, isolation_level=None, check_same_thread=False)
             try:
-                connection.execute("PRAGMA journal_mode=WAL")
+                use_wal(connection, timeout_s=self._timeout_s)
                 connection.execute(f"PRAGMA synchronous={'FULL' if self._durable else 'NORMAL'}")
                 with _transaction(connection, "BEGIN IMMEDIATE"):
                     for statement in SCHEMA:

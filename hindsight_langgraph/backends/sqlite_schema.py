@@ -47,7 +47,7 @@ def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     # Threads take turns under the store's lock, so that sqlite3's own check of the thread is not needed.
     connection = sqlite3.connect(path, timeout=timeout_s, isolation_level=None, check_same_thread=False)
     try:
-        _use_wal(connection, timeout_s=timeout_s)
+        use_wal(connection, timeout_s=timeout_s)
         # Safe against a killed process; a power cut may cost the last writes, never the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -60,7 +60,7 @@ def connect(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     return connection
 
 
-def _use_wal(connection: sqlite3.Connection, *, timeout_s: float) -> None:
+def use_wal(connection: sqlite3.Connection, *, timeout_s: float) -> None:
     """Switch to the write-ahead log; SQLite does not wait by itself when another process is switching too."""
     end = time.monotonic() + timeout_s
     while True:

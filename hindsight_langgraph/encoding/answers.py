@@ -76,6 +76,8 @@ class Parsed(Record):
     facts: tuple[Fact, ...] = ()
     rejected: int = Field(default=0, ge=0)
     reason: str = ""
+    cut: bool = False
+    """Whether the answer ended before its last item."""
 
 
 def _failed(reason: str, rejected: int = 0) -> Parsed:
@@ -119,7 +121,7 @@ def _judged(items: Sequence[object], *, whole: bool) -> Parsed:
             return _failed(reason, rejected)
         return Parsed(status=ExtractionStatus.OK_NOTHING)
     status = ExtractionStatus.PARTIAL if reason else ExtractionStatus.OK_WITH_FACTS
-    return Parsed(status=status, facts=tuple(facts), rejected=rejected, reason=reason)
+    return Parsed(status=status, facts=tuple(facts), rejected=rejected, reason=reason, cut=not whole)
 
 
 def _action(item: object) -> str:

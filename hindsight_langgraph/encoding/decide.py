@@ -73,11 +73,11 @@ def unfinished(stored: Sequence[MemoryUnit]) -> list[Change]:
 
 
 def structured(judged: Sequence[Judged], stored: Sequence[MemoryUnit]) -> list[Change]:
-    """Raw units whose turn has now been read give way to what was read."""
+    """Raw units whose turn has now been read to its end give way to what was read."""
     return [
         Change(unit_id=unit.id, verb="retire", by=one.drafts[0])
         for one in judged
-        if one.drafts and not one.failed
+        if one.drafts and not one.failed and not one.cut
         for unit in stored
         if unit.raw and one.turn.id in unit.sources
     ]

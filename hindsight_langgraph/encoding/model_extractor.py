@@ -116,7 +116,9 @@ def _read(group: Sequence[Piece], parsed: Parsed, scope: Scope, secrets: Sequenc
             filter(None, [reason, f"{unusable} items name no turn that was shown, or credit the user with another's words"])
         )
         status = ExtractionStatus.PARTIAL if statements else ExtractionStatus.FAILED
-    return Extraction(statements=tuple(statements), status=status, rejected=parsed.rejected + unusable, reason=reason)
+    return Extraction(
+        statements=tuple(statements), status=status, rejected=parsed.rejected + unusable, reason=reason, cut=parsed.cut
+    )
 
 
 def _scrubbed(fact: Fact, secrets: Sequence[str]) -> Fact:
@@ -204,4 +206,10 @@ def _joined(readings: Sequence[Extraction]) -> Extraction:
         )
     else:
         status = ExtractionStatus.OK_WITH_FACTS if statements else ExtractionStatus.OK_NOTHING
-    return Extraction(statements=statements, status=status, rejected=sum(reading.rejected for reading in readings), reason=reason)
+    return Extraction(
+        statements=statements,
+        status=status,
+        rejected=sum(reading.rejected for reading in readings),
+        reason=reason,
+        cut=any(reading.cut for reading in readings),
+    )

@@ -79,5 +79,6 @@ def _turn_report(turn: Turn, one: Judged | None, decided: Decided) -> TurnReport
         reasons=one.verdict.reasons,
         statements=statements,
         failed=one.failed,
+        cut=one.cut,
         text=text,
     )

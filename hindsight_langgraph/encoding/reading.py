@@ -42,6 +42,8 @@ class WritingTools:
     """The space of the embeddings; None when no embedding model is there: units are found by words."""
     extractor: Extractor | None = None
     """None reads turns without a chat model, by `LocalExtractor`."""
+    redactions: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
+    """By turn, how many secrets of each sort were taken out of it before it came here."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -67,6 +69,11 @@ class Judged:
     def failed(self) -> bool:
         """Whether nothing usable was said of it, so that it is kept raw."""
         return self.extraction is not None and self.extraction.status is ExtractionStatus.FAILED
+
+    @property
+    def cut(self) -> bool:
+        """Whether the answer about it was cut short, so that it is kept raw beside what was read (CASES O04)."""
+        return self.extraction is not None and self.extraction.cut
 
 
 def embed_turns(fresh: Sequence[Turn], history: Sequence[Turn], tools: WritingTools) -> Plan[dict[str, Vector]]:
@@ -138,18 +145,21 @@ def asked(judged: Sequence[Judged], vectors: Mapping[str, Vector]) -> dict[str, 
 def drafts(
     one: Judged, *, scope: Scope, aliases: AliasTable, redactor: Redactor, secrets: Sequence[str], now: datetime
 ) -> list[MemoryUnit]:
-    """The units that a turn would become; the turn itself, raw, where its extraction failed (SPEC B4)."""
+    """The units that a turn would become; the turn itself, raw, where its extraction failed or may have missed some (SPEC B4)."""
     if one.extraction is None:
         return []
+    whole = (
+        [raw_unit(part, previous=one.previous, scope=scope, now=now) for part in one.readable] if one.failed or one.cut else []
+    )
     if one.failed:
-        return [raw_unit(part, previous=one.previous, scope=scope, now=now) for part in one.readable]
+        return whole
     units: dict[str, MemoryUnit] = {}
     for statement in one.extraction.statements:
         clean = _without_secrets(statement, redactor, secrets)
         unit = draft(clean, turn=one.turn, previous=one.previous, scope=scope, aliases=aliases, now=now)
         units[unit.id] = unit
         one.replaced_values[unit.id] = statement.supersedes_hint
-    return list(units.values())
+    return [*units.values(), *whole]
 
 
 def _without_secrets(statement: Statement, redactor: Redactor, secrets: Sequence[str]) -> Statement:

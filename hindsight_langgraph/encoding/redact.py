@@ -18,7 +18,13 @@ Replace = Callable[[re.Match[str]], str | None]
 """The text that takes a match's place, or None to leave it as it is."""
 
 _QUOTE: Final = "\"'“”‘’`「」『』"
-_VALUE: Final = rf"(?P<open>[{_QUOTE}]?)(?P<value>(?!\[redacted\])[^\s，。；、！？）】」』“”<>]{{3,}})"
+_CLOSED: Final = (
+    r"(?<=[\"'`])(?:(?!(?<!\\)(?P=open))[^\n]){3,200}(?<!\\)(?=(?P=open))|(?<=[“‘「『])[^”’」』\n]{3,200}(?=[”’」』])"
+)
+"""What stands between a quote, escaped as often as it may be (JSON within JSON), and the next one of its kind."""
+_BARE: Final = rf"(?![{_QUOTE}\\]|[\[{{]\s*[\[{{\"'\d\\])(?:(?!,\\*[\"']|&\w+=)[^\s，。；、！？）】」』“”<>]){{3,}}"
+"""A run without blanks, which ends before the next member of an object or form; no object or list."""
+_VALUE: Final = rf"(?P<open>\\*[\"'`]|[“‘「『])?(?P<value>(?!\[redacted\])(?:{_CLOSED}|(?P<bare>{_BARE})))"
 _NAME: Final = (
     r"(?:pass(?:word|wd|phrase|code)s?|pwd|(?:client|app|api|shared|webhook|signing)[ _-]?secret|secret[ _-]?"
     r"(?:access[ _-]?)?key|secret(?=\s*[=:：])"
@@ -41,17 +47,24 @@ _STATES_WORDS: Final = (
     "unknown unset up valid very weak what where with wrong yes your yours"
 )
 _STATES: Final = frozenset(_STATES_WORDS.split())
+_SENTENCE_WORDS: Final = "a an and are at be but can for from has have in is it its must no not of on or please should that the this to was will with you"
+_SENTENCE: Final = frozenset(_SENTENCE_WORDS.split())
+"""A quoted text with one of these in it says something of a secret; passphrases do without."""
 _HOLDER: Final = re.compile(r"^(?:\$\{?|\{\{|%\(|<|os\.|process\.|env\b|getenv|\*{3,}|x{4,}$|\.{3}|…|your[_-])", re.IGNORECASE)
 
 
 def _loose_end(value: str) -> int:
     """Where the value ends before punctuation that belongs to the sentence."""
-    return len(value.rstrip(f".,;:){_QUOTE}]")) or len(value)
+    return len(value.rstrip(f".,;:)}}{_QUOTE}]")) or len(value)
+
+
+def _value_of(match: re.Match[str]) -> str:
+    value = match["value"]
+    return value if match["bare"] is None else value[: _loose_end(value)]
 
 
 def _kept(match: re.Match[str], *, prose: bool) -> str | None:
-    value = match["value"]
-    value = value[: _loose_end(value)]
+    value = _value_of(match)
     if _HOLDER.match(value) or not _is_secret(value, match, prose=prose):
         return None
     start = match.start("value") - match.start()
@@ -60,7 +73,7 @@ def _kept(match: re.Match[str], *, prose: bool) -> str | None:
 
 def _is_secret(value: str, match: re.Match[str], *, prose: bool) -> bool:
     word = value.lower().strip(_QUOTE)
-    if word in _STATES or not value.isascii():
+    if word in _STATES or not value.isascii() or _is_sentence(word):
         return False
     name = match["name"].lower()
     if "token" in name and value.isdecimal():
@@ -73,6 +86,11 @@ def _is_secret(value: str, match: re.Match[str], *, prose: bool) -> bool:
     return (
         bool(ends_clause) and name.startswith(("pass", "pwd", "密码", "口令")) and not word.endswith(("ed", "ing", "able", "ly"))
     )
+
+
+def _is_sentence(text: str) -> bool:
+    words = text.split()
+    return len(words) > 1 and not _SENTENCE.isdisjoint(words)
 
 
 def _looks_random(value: str) -> bool:
@@ -88,7 +106,7 @@ def _said(match: re.Match[str]) -> str | None:
 
 
 def _beside(match: re.Match[str]) -> str | None:
-    value = match["value"][: _loose_end(match["value"])]
+    value = _value_of(match)
     if len(value) < 6 or not (re.search(r"\d", value) and re.search(r"[A-Za-z]", value)):
         return None
     return _kept(match, prose=True)
@@ -103,6 +121,11 @@ def _value_only(match: re.Match[str]) -> str | None:
         return None
     start, end = (position - match.start() for position in match.span("value"))
     return match[0][:start] + REDACTED + match[0][end:]
+
+
+def _listed(match: re.Match[str]) -> str:
+    start = match.start("value") - match.start()
+    return match[0][:start] + re.sub(r"(?<=\")[^\"\\,\]]{3,}", REDACTED, match["value"])
 
 
 def _card(match: re.Match[str]) -> str | None:
@@ -163,7 +186,7 @@ _RULES: Final = (
     _rule("connection_string", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,80}:(?P<value>[^\s@/]{1,200})(?=@)", _value_only),
     _rule(
         "connection_string",
-        r"\b(?:AccountKey|SharedAccessKey|Pwd|Password)=(?P<value>[^\s;\"']{3,})(?=;|\s|$|[\"'])",
+        r"\b(?:AccountKey|SharedAccessKey|Pwd|Password)=(?P<value>(?:(?!&\w+=)[^\s;\"']){3,})(?=;|\s|$|[\"'&])",
         _value_only,
     ),
     _rule("token", r"https://hooks\.slack\.com/services/(?P<value>[A-Za-z0-9/]{15,})", _value_only),
@@ -177,9 +200,11 @@ _RULES: Final = (
     _rule("password", r"(?:(?<=\s)|^)--(?:password|passphrase|token|secret|api-key)[= ](?P<value>[^\s-]\S{2,})", _value_only),
     _rule(
         "password",
-        rf"{_BEFORE_NAME}(?P<name>{_NAME})(?:[_-][a-z0-9]{{1,30}}){{0,4}}[\"']?\s*(?:=(?![=>])|:(?!//)|：|:=)\s*{_VALUE}",
+        rf"{_BEFORE_NAME}(?P<name>{_NAME})(?:[_-][a-z0-9]{{1,30}}){{0,4}}(?:\\*[\"'])?\s*(?:=(?![=>])|:(?!//)|：|:=)\s*{_VALUE}",
         _assigned,
     ),
+    _rule("password", rf"{_NAME}(?:\\*[\"'])?\s*[:=]\s*(?P<value>\[(?:\s*\\*\"[^\"\]]{{3,}}\"\s*,?)+\s*\])", _listed),
+    _rule("password", rf"<(?:[\w.-]{{1,30}}[:_.-])?(?P<name>{_NAME})>\s*{_VALUE}(?=\s*</)", _assigned),
     _rule("password", rf"(?P<name>{_NAME}){_PROSE_LINK}{_VALUE}", _said),
     _rule("password", rf"(?P<name>{_NAME})\s+{_VALUE}", _beside),
     _rule("pin", r"\b(?:pin(?:\s*(?:code|number|码))?|cvv2?|cvc)\s*(?:is|was|=|:|：|是|为)?\s*(?P<value>\d{3,8})\b", _value_only),
@@ -235,12 +260,19 @@ def secrets_of(text: str, clean: str) -> tuple[str, ...]:
 
 
 def knowing(redactor: Redactor, secrets: Sequence[str]) -> Redactor:
-    """A redactor that takes out these literals too: to know them again, it need not see what they stood beside."""
+    """A redactor that takes out these literals too, as "echo": to know them again, it need not see what they stood beside."""
 
     def redact(text: str, /) -> tuple[str, dict[str, int]]:
-        return redactor(scrub(text, secrets))
+        return without_echoes(*redactor(text), secrets=secrets)
 
     return redact if secrets else redactor
+
+
+def without_echoes(clean: str, counts: dict[str, int], *, secrets: Sequence[str]) -> tuple[str, dict[str, int]]:
+    """A redacted text without these literals either, counted as "echo"."""
+    scrubbed = scrub(clean, secrets)
+    echoes = scrubbed.count(REDACTED) - clean.count(REDACTED)
+    return scrubbed, counts | {"echo": echoes} if echoes else counts
 
 
 def redact_json(value: JsonValue, redactor: Redactor, *, name: str = "") -> JsonValue:

@@ -45,6 +45,8 @@ class TurnReport(Record):
     already_written: bool = False
     """An earlier run of the same step wrote it."""
     failed: bool = False
+    cut: bool = False
+    """The chat model's answer about it was cut short, with more room too: what was whole of it is stored, and the turn as it was said."""
     text: str = ""
     """Beginning of the turn, without its secrets."""
 

@@ -62,6 +62,8 @@ class Extraction(Record):
     """Items of the answer that could not be used."""
     reason: str = ""
     """Why it failed or is partial; empty when all went well."""
+    cut: bool = False
+    """Whether the answer ended before its last item: the turns may hold more than was read."""
 
 
 class Extractor(Protocol):

@@ -6,6 +6,7 @@ passes their results on and asks for what they need.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -24,7 +25,6 @@ from hindsight_langgraph.encoding.report import WriteReport
 from hindsight_langgraph.encoding.store import make_changes, put, written_units
 from hindsight_langgraph.lexical import index_text
 from hindsight_langgraph.plan import Plan
-from hindsight_langgraph.ports import Redactor
 from hindsight_langgraph.records import MemoryUnit, Role, Scope, Turn
 
 __all__ = ["WritingTools", "approve", "write_turns"]
@@ -57,8 +57,8 @@ def write_turns(
         StoreError: the long-term store did not take it; writing the turns again is safe.
         Conflict: a unit was changed by others again and again; write the turns again.
     """
-    clean, redactions = _redact(turns, tools.redactor)
-    before_turns, _ = _redact(context, tools.redactor)
+    clean, redactions = _redact(turns, tools)
+    before_turns, _ = _redact(context, tools)
     history = [*before_turns, *clean]
     secrets = _secrets((*context, *turns), history)
     learned = yield from read_learned(scope)
@@ -126,15 +126,16 @@ def _commit(
     return changed + (yield from settle_twins(decided, vectors, scope=scope, tools=tools, config=config, now=now))
 
 
-def _redact(turns: Sequence[Turn], redactor: Redactor) -> tuple[list[Turn], dict[str, int]]:
+def _redact(turns: Sequence[Turn], tools: WritingTools) -> tuple[list[Turn], dict[str, int]]:
+    """The turns without their secrets, and how many were taken out, here or before."""
     clean: list[Turn] = []
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for turn in turns:
-        text, found = redactor(turn.text)
+        text, found = tools.redactor(turn.text)
         clean.append(turn if text == turn.text else turn.model_copy(update={"text": text}))
-        for sort, count in found.items():
-            counts[sort] = counts.get(sort, 0) + count
-    return clean, counts
+        counts.update(found)
+        counts.update(tools.redactions.get(turn.id, {}))
+    return clean, dict(counts)
 
 
 def _secrets(turns: Sequence[Turn], clean: Sequence[Turn]) -> tuple[str, ...]:

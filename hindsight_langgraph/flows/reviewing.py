@@ -18,6 +18,7 @@ from hindsight_langgraph.annotation.trajectory import Outcome, record_outcome
 from hindsight_langgraph.encoding.embed import embed_texts
 from hindsight_langgraph.encoding.identity import unit_id
 from hindsight_langgraph.encoding.learned import read_learned
+from hindsight_langgraph.encoding.redact import knowing
 from hindsight_langgraph.encoding.store import put
 from hindsight_langgraph.flows.moving import change
 from hindsight_langgraph.flows.settings import FlowSettings
@@ -72,7 +73,7 @@ def apply_review(review: Review, *, now: AwareDatetime, settings: FlowSettings, 
     Raises:
         Conflict: others changed a unit again and again; take the review in again.
     """
-    redact = settings.writing.redactor
+    redact = knowing(settings.writing.redactor, settings.secrets.of(review.scope.owner))
     texts = {name: redact(getattr(review, name))[0] for name in ("question", "comment", "correction")}
     review = review.model_copy(update=texts)
     units = tuple((yield from _units(review)))

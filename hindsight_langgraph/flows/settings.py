@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hindsight_langgraph.config import HindsightConfig
+from hindsight_langgraph.encoding.known_secrets import KnownSecrets
 from hindsight_langgraph.encoding.write import WritingTools
 from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall.pipeline import RecallTools
@@ -22,6 +23,7 @@ class FlowSettings:
     space: EmbeddingSpace
     chat: bool
     """Whether a small chat model is configured."""
+    secrets: KnownSecrets = field(default_factory=KnownSecrets)
 
     @property
     def strict(self) -> bool:

@@ -17,8 +17,8 @@ from hindsight_langgraph.working.logs import put_record, read_log
 
 LESSONS_KEEP: Final = 1_000
 """Of one owner; a lesson takes about 13 KB."""
-_PATIENCE_S: Final = 2.0
-"""How long to wait for the account of a recall that was just made."""
+_PATIENCE_S: Final = 30.0
+"""How long to wait for the account of a recall that was just made: without it the lesson is lost, and no answer waits here."""
 
 
 def keep_lessons(report: AnnotationReport, recalls: Sequence[Step], *, scope: Scope) -> Plan[None]:

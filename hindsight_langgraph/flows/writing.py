@@ -6,7 +6,9 @@ fails on the way leaves it pending; when no store takes it at all, the process h
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from typing import Final
@@ -25,13 +27,15 @@ from hindsight_langgraph.errors import HindsightError, ModelError, StoreError
 from hindsight_langgraph.flows.forgetting import forget_that
 from hindsight_langgraph.flows.hindsight import notice_later
 from hindsight_langgraph.flows.settings import FlowSettings
-from hindsight_langgraph.ops import Keep, Later, Notify, ReadLog, TakeKept
+from hindsight_langgraph.ops import Keep, Later, LogEntry, Notify, ReadLog, TakeKept
 from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import Role, Scope, TracedRun, Turn
 from hindsight_langgraph.tracing import write_staged
 from hindsight_langgraph.working.pending import PendingTurn, accept, count_attempt, finish, read_pending
-from hindsight_langgraph.working.session import append_session
+from hindsight_langgraph.working.session import append_session, in_order
 from hindsight_langgraph.working.task_memory import condense, write_task
+
+logger = logging.getLogger("hindsight_langgraph")
 
 CONTEXT_TURNS: Final = 6
 """Turns before the new ones that an elliptical answer is read with."""
@@ -47,7 +51,7 @@ def remember(
     With `dry_run` nothing is accepted or written; the report says what would be.
     """
     if dry_run:
-        context = yield from _context(scope, turns)
+        context = _before(turns, (yield from _thread(scope)))
         return [
             (
                 yield from write_turns(
@@ -61,9 +65,9 @@ def remember(
                 )
             )
         ]
-    accepted = yield from _accept(turns, scope=scope, now=now, settings=settings)
-    if accepted:
-        return (yield from write_pending(scope, now=now, settings=settings))
+    thread = yield from _accept(turns, scope=scope, now=now, settings=settings)
+    if thread is not None:
+        return (yield from write_pending(scope, now=now, settings=settings, thread=thread))
     written = _write_or_keep(turns, scope=scope, now=now, settings=settings)
     return [(yield from write_staged(written, turns, scope=scope))]
 
@@ -89,7 +93,7 @@ def annotate(
         now: the present moment.
         settings: of the memory.
     """
-    accepted = yield from _accept(turns, scope=scope, now=now, settings=settings)
+    thread = yield from _accept(turns, scope=scope, now=now, settings=settings)
     try:
         recall = (
             Step(id="", kind=StepKind.RECALL, at=now, content=asked, unit_ids=tuple(recalled), traced=traced)
@@ -103,8 +107,8 @@ def annotate(
             raise
     for held_scope, held in (yield from ask(TakeKept(owner=scope.owner))):
         yield from ask(Later(owner=scope.owner, plan=_later(held, scope=held_scope, now=now, settings=settings)))
-    if accepted:
-        yield from ask(Later(owner=scope.owner, plan=lambda: write_pending(scope, now=now, settings=settings)))
+    if thread is not None:
+        yield from ask(Later(owner=scope.owner, plan=lambda: write_pending(scope, now=now, settings=settings, thread=thread)))
     else:
         yield from ask(Later(owner=scope.owner, plan=_later(tuple(turns), scope=scope, now=now, settings=settings)))
 
@@ -113,43 +117,65 @@ def _later(turns: tuple[Turn, ...], *, scope: Scope, now: datetime, settings: Fl
     return lambda: remember(turns, scope=scope, now=now, settings=settings)
 
 
-def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[bool]:
-    """Promise that the turns will be written. Returns False when the working store takes nothing."""
+def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[list[Turn] | None]:
+    """Promise that the turns will be written.
+
+    Returns the last turns of the thread, these included, oldest first; None when the working store takes nothing.
+    """
     try:
-        known = (yield from _known_ids(scope)) | (yield from read_learned(scope)).forgotten
+        entries = yield from ask(ReadLog(key=keys.session(scope)))
+        known = {entry.id for entry in entries} | (yield from read_learned(scope)).forgotten
         fresh = [turn for turn in turns if turn.id not in known and turn.role is not Role.SYSTEM]
-        yield from accept(scope, fresh, now=now)
+        yield from accept(scope, fresh, now=now, redactions=settings.writing.redactions)
         yield from append_session(scope, fresh, now=now, config=settings.config.working)
         yield from count_text(scope, sum(len(turn.text) for turn in fresh))
     except StoreError:
         if settings.strict:
             raise
-        return False
-    return True
+        return None
+    moments = {turn.id: moment for turn, moment in in_order(fresh, now)} | {entry.id: entry.at for entry in entries}
+    return sorted([*_turns_of(entries), *fresh], key=lambda turn: moments[turn.id])
 
 
-def _known_ids(scope: Scope) -> Plan[set[str]]:
-    entries = yield from ask(ReadLog(key=keys.session(scope)))
-    return {entry.id for entry in entries}
+def _thread(scope: Scope) -> Plan[list[Turn]]:
+    """The turns of the thread, oldest first; none when the buffer does not answer."""
+    try:
+        return _turns_of((yield from ask(ReadLog(key=keys.session(scope)))))
+    except HindsightError:
+        return []
 
 
-def write_pending(scope: Scope, *, now: datetime, settings: FlowSettings, attempts: int = 1) -> Plan[list[WriteReport]]:
+def _turns_of(entries: Sequence[LogEntry]) -> list[Turn]:
+    return [decode_turn(entry.body) for entry in reversed(entries)]
+
+
+def _before(turns: Sequence[Turn], thread: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns of the thread just before the first of `turns`, oldest first."""
+    new = {turn.id for turn in turns}
+    place = next((i for i, turn in enumerate(thread) if turn.id in new), len(thread))
+    return thread[max(0, place - CONTEXT_TURNS) : place]
+
+
+def write_pending(
+    scope: Scope, *, now: datetime, settings: FlowSettings, attempts: int = 1, thread: Sequence[Turn] | None = None
+) -> Plan[list[WriteReport]]:
     """Write what waits for this owner, session by session.
 
     Turns that failed before are tried again only up to so many `attempts`, which is for the idle pass to say: a model that is down is
-    not asked at every turn.
+    not asked at every turn. `thread` are the last turns of this very session, where the caller has read them.
     """
     waiting = yield from read_pending(scope)
     due = [p for p in waiting if p.attempts < attempts]
     reports: list[WriteReport] = []
     for (group_scope, asks), group in groupby(due, key=lambda p: (p.scope, asks_to_forget(p.turn))):
+        known = thread if group_scope.session_id == scope.session_id else None
         if asks:
             for request in group:
-                obeyed = _obey(request, scope=group_scope, now=now, settings=settings)
+                obeyed = _obey(request, scope=group_scope, now=now, settings=settings, thread=known)
                 reports.append((yield from write_staged(obeyed, [request.turn], scope=group_scope)))
         else:
             waiting_here = list(group)
-            written = _write_group(waiting_here, scope=group_scope, now=now, settings=settings)
+            written = _write_group(waiting_here, scope=group_scope, now=now, settings=settings, thread=known)
             reports.append((yield from write_staged(written, [p.turn for p in waiting_here], scope=group_scope)))
     return reports
 
@@ -160,7 +186,9 @@ def asks_to_forget(turn: Turn) -> bool:
     return request is not None and request.certain
 
 
-def _obey(waiting: PendingTurn, *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
+def _obey(
+    waiting: PendingTurn, *, scope: Scope, now: datetime, settings: FlowSettings, thread: Sequence[Turn] | None
+) -> Plan[WriteReport]:
     """Forget what the user asks to have forgotten, once everything said before is written (SPEC F7).
 
     The request itself is not remembered, since it names the thing; where nothing is known of it, it is a turn like any other.
@@ -173,29 +201,44 @@ def _obey(waiting: PendingTurn, *, scope: Scope, now: datetime, settings: FlowSe
             raise
         return undone([turn], reason=str(error))
     if not count:
-        return (yield from _write_group([waiting], scope=scope, now=now, settings=settings))
+        return (yield from _write_group([waiting], scope=scope, now=now, settings=settings, thread=thread))
     yield from finish(scope, [waiting])
     report = WriteReport(turns=(TurnReport(turn_id=turn.id, kept=False, reasons=(f"forgot {count} memories as asked",)),))
     yield from ask(Notify(event=report))
     return report
 
 
-def _write_group(group: list[PendingTurn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
+def _write_group(
+    group: list[PendingTurn], *, scope: Scope, now: datetime, settings: FlowSettings, thread: Sequence[Turn] | None
+) -> Plan[WriteReport]:
     turns = [waiting.turn for waiting in group]
-    context = yield from _context(scope, turns)
+    if thread is None:
+        thread = yield from _thread(scope)
+    tools = replace(settings.writing, redactions={waiting.turn.id: waiting.redactions for waiting in group})
     try:
         report = yield from write_turns(
-            turns, context=context, scope=scope, now=now, config=settings.config.write, tools=settings.writing
+            turns, context=_before(turns, thread), scope=scope, now=now, config=settings.config.write, tools=tools
         )
     except (StoreError, ModelError) as error:
         if settings.strict:
             raise
         return undone(turns, reason=str(error))  # they stay pending, and this was no fault of theirs
+    _warn_of_cuts(report, settings)
     failed = set(report.failed_turns)
     yield from finish(scope, [waiting for waiting in group if waiting.turn.id not in failed])
     yield from count_attempt(scope, [waiting for waiting in group if waiting.turn.id in failed])
     yield from ask(Notify(event=report))
     return report
+
+
+def _warn_of_cuts(report: WriteReport, settings: FlowSettings) -> None:
+    if cut := sum(fate.cut for fate in report.turns):
+        logger.warning(
+            "the chat model's answers about %d turns were cut short, even with twice the room; what was whole is stored, and the turns "
+            "as they were said; raise write.answer_tokens (%d)",
+            cut,
+            settings.config.write.answer_tokens,
+        )
 
 
 def _write_or_keep(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[WriteReport]:
@@ -209,6 +252,7 @@ def _write_or_keep(turns: Sequence[Turn], *, scope: Scope, now: datetime, settin
             raise
         yield from ask(Keep(scope=scope, turns=tuple(turns)))
         return undone(turns, reason=str(error))
+    _warn_of_cuts(report, settings)
     yield from ask(Notify(event=report))
     return report
 
@@ -220,18 +264,6 @@ def undone(turns: Sequence[Turn], *, reason: str) -> WriteReport:
         for turn in turns
     )
     return WriteReport(status=WriteStatus.FAILED, turns=fates, failed_turns=tuple(turn.id for turn in turns))
-
-
-def _context(scope: Scope, turns: Sequence[Turn]) -> Plan[list[Turn]]:
-    """The turns of the thread just before the first of `turns`, oldest first; none when the buffer does not answer."""
-    new = {turn.id for turn in turns}
-    try:
-        entries = yield from ask(ReadLog(key=keys.session(scope)))
-        buffered = [decode_turn(entry.body) for entry in reversed(entries)]
-    except HindsightError:
-        return []
-    place = next((i for i, turn in enumerate(buffered) if turn.id in new), len(buffered))
-    return buffered[max(0, place - CONTEXT_TURNS) : place]
 
 
 def _record(turns: Sequence[Turn], *, recall: Step | None, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[bool]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hindsight_langgraph import lexical
-from hindsight_langgraph.recall.channels import Candidate
+from hindsight_langgraph.recall.facts import Facts
 from hindsight_langgraph.recall.recollection import Cues
 
 ADJACENT_S, CLOSE_S, NEARBY_S = 90.0, 130.0, 250.0
@@ -18,10 +21,15 @@ FADE_PER_MINUTE, MOST_FLOW = 0.6, 2.6
 TELLING: Final = 3
 """How many of a conversation's best candidates speak for it."""
 
-Around = dict[str, list[float]]
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+Words = NDArray[np.bool_]
+"""Which of the query's words each candidate holds, [candidates, words]."""
+Around = dict[str, Floats]
+Value = TypeVar("Value", bound=np.generic)
 
 
-def surround(candidates: Sequence[Candidate], scores: Sequence[float], cues: Cues) -> Around:
+def surround(facts: Sequence[Facts], scores: Floats, cues: Cues) -> Around:
     """The terms that depend on the other candidates, by name, each in the order of the candidates and from 0 to 1.
 
     * neighbour, nearby: the best score among those said next to it, or at least near;
@@ -31,80 +39,119 @@ def surround(candidates: Sequence[Candidate], scores: Sequence[float], cues: Cue
     * conversation, conversation_best, conversation_words: its conversation by its best three, by its best one, and by the words held.
 
     Args:
-        candidates: all of one recall.
-        scores: how well each fits by its channels.
+        facts: of all candidates of one recall.
+        scores: how well each fits by its channels, [candidates].
         cues: what the query gave.
     """
-    held, before, rarity = _words_held(candidates, cues)
-    whole = sum(rarity.values()) or 1.0
-    told: Around = {
-        name: [0.0] * len(candidates)
-        for name in ("neighbour", "nearby", "flow", "around", "conversation_best", "conversation_words")
+    talks = _Talks.among(facts)
+    held, before = _words_held(facts, cues)
+    rarity = _rarity(held)
+    neighbour, nearby, flow = (np.zeros(len(facts)) for _ in range(3))
+    close = held.copy()
+    for one, other, gap in talks.near():
+        for these, those in ((one, other), (other, one)):  # each place stands once in either
+            score = scores[those]
+            nearby[these] = np.maximum(nearby[these], score)
+            flow[these] += score * FADE_PER_MINUTE ** (gap / 60) / MOST_FLOW
+            neighbour[these] = np.maximum(neighbour[these], np.where(gap <= ADJACENT_S, score, 0.0))
+            close[these] |= held[those] & (gap <= CLOSE_S)[:, None]
+    best = talks.spread(np.maximum.reduceat(scores[talks.order], talks.starts))
+    words = talks.spread(np.logical_or.reduceat(held[talks.order], talks.starts))
+    return {
+        "neighbour": neighbour,
+        "nearby": nearby,
+        "flow": np.minimum(1.0, flow),
+        "around": _share(close, rarity),
+        "conversation_best": _scaled(best),
+        "conversation_words": _share(words, rarity),
+        "fresh": _share(held & ~before, rarity),
+        "conversation": _scaled(talks.spread(talks.best(scores))),
     }
-    close = [set(words) for words in held]
-    for i, j, gap in _near(candidates):
-        for this, other in ((i, j), (j, i)):
-            score = scores[other]
-            told["nearby"][this] = max(told["nearby"][this], score)
-            told["flow"][this] += score * FADE_PER_MINUTE ** (gap / 60) / MOST_FLOW
-            if gap <= ADJACENT_S:
-                told["neighbour"][this] = max(told["neighbour"][this], score)
-            if gap <= CLOSE_S:
-                close[this] |= held[other]
-    told["flow"] = [min(1.0, value) for value in told["flow"]]
-    told["around"] = [sum(rarity[word] for word in words) / whole for words in close]
-    told["fresh"] = [sum(rarity[word] for word in words - old) / whole for words, old in zip(held, before, strict=True)]
-    for members in _sessions(candidates).values():
-        best = max(scores[i] for i in members)
-        words = frozenset[str]().union(*(held[i] for i in members))
-        for i in members:
-            told["conversation_best"][i], told["conversation_words"][i] = best, sum(rarity[word] for word in words) / whole
-    told["conversation_best"] = _spread(told["conversation_best"])
-    return told | {"conversation": _conversation_fit(candidates, scores)}
 
 
-def _conversation_fit(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[float]:
-    """For each candidate how well its whole conversation fits: the mean of its best three, set between the worst and the best."""
-    fits = [0.0] * len(candidates)
-    for members in _sessions(candidates).values():
-        mean = sum(sorted((scores[i] for i in members), reverse=True)[:TELLING]) / TELLING
-        for i in members:
-            fits[i] = mean
-    return _spread(fits)
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Talks:
+    """The candidates by conversation, each in the order of time."""
+
+    order: Places
+    """The places of the candidates, one conversation after the other."""
+    starts: Places
+    """Where in `order` each conversation begins."""
+    said: Floats
+    """When each was said, in seconds, in the order of `order`."""
+
+    @classmethod
+    def among(cls, facts: Sequence[Facts]) -> _Talks:
+        numbers: dict[tuple[str, str], int] = {}
+        of = [numbers.setdefault((known.unit.owner, known.unit.session_id), len(numbers)) for known in facts]
+        talk, said = np.array(of, dtype=np.intp), np.array([known.said for known in facts])
+        order = np.lexsort((said, talk))
+        return cls(order=order, starts=np.searchsorted(talk[order], np.arange(len(numbers))), said=said[order])
+
+    @property
+    def sizes(self) -> Places:
+        """How many candidates each conversation has."""
+        return np.diff(self.starts, append=len(self.order))
+
+    def near(self) -> Iterator[tuple[Places, Places, Floats]]:
+        """Pairs of candidates said near each other, the earlier first, with the seconds between them; no place twice at one side.
+
+        Turns that share one moment have no known order and are no neighbours.
+        """
+        talk = self._numbers()
+        for apart in range(1, len(self.order)):
+            gap = self.said[apart:] - self.said[:-apart]
+            near = (talk[apart:] == talk[:-apart]) & (gap <= NEARBY_S)
+            if not near.any():
+                return  # in the order of time those further apart are no nearer
+            told = near & (gap > 0)
+            yield self.order[:-apart][told], self.order[apart:][told], gap[told]
+
+    def best(self, scores: Floats) -> Floats:
+        """For each conversation how well it fits: the mean of its best three."""
+        talk = np.empty(len(self.order), dtype=np.intp)
+        talk[self.order] = self._numbers()
+        ranked = np.lexsort((-scores, talk))
+        place = np.arange(len(ranked)) - np.repeat(self.starts, self.sizes)
+        mean: Floats = np.add.reduceat(np.where(place < TELLING, scores[ranked], 0.0), self.starts) / TELLING
+        return mean
+
+    def spread(self, values: NDArray[Value]) -> NDArray[Value]:
+        """A value of each conversation as that of each of its candidates."""
+        found = np.empty((len(self.order), *values.shape[1:]), dtype=values.dtype)
+        found[self.order] = np.repeat(values, self.sizes, axis=0)
+        return found
+
+    def _numbers(self) -> Places:
+        return np.repeat(np.arange(len(self.starts)), self.sizes)
 
 
-def _near(candidates: Sequence[Candidate]) -> Iterator[tuple[int, int, float]]:
-    """Pairs of candidates said near each other, the earlier first, with the seconds between them.
-
-    Turns that share one moment have no known order and are no neighbours.
-    """
-    for members in _sessions(candidates).values():
-        told = sorted((candidates[i].unit.moment.timestamp(), i) for i in members)
-        for place, (moment, i) in enumerate(told):
-            for later, j in told[place + 1 :]:
-                if later - moment > NEARBY_S:
-                    break
-                if later > moment:
-                    yield i, j, later - moment
+def _words_held(facts: Sequence[Facts], cues: Cues) -> tuple[Words, Words]:
+    """The query's words in each candidate, and those in the turn before it."""
+    find = lexical.finder(cues.topics)
+    held = [find(known.unit.content) for known in facts]
+    before = [find(known.unit.preceding) if known.unit.preceding else frozenset[str]() for known in facts]
+    return _table(held, cues.topics), _table(before, cues.topics)
 
 
-def _sessions(candidates: Sequence[Candidate]) -> dict[tuple[str, str], list[int]]:
-    sessions: dict[tuple[str, str], list[int]] = {}
-    for i, candidate in enumerate(candidates):
-        sessions.setdefault((candidate.unit.owner, candidate.unit.session_id), []).append(i)
-    return sessions
+def _table(held: Sequence[AbstractSet[str]], words: Sequence[str]) -> Words:
+    return np.array([[word in found for word in words] for found in held], dtype=np.bool_).reshape(len(held), len(words))
 
 
-def _words_held(candidates: Sequence[Candidate], cues: Cues) -> tuple[list[set[str]], list[set[str]], dict[str, float]]:
-    """The query's words in each candidate, those in the turn before it, and how rare each word is among the candidates."""
-    find: Callable[[str], set[str]] = lexical.finder(cues.topics)
-    held = [find(candidate.unit.content) for candidate in candidates]
-    before = [find(candidate.unit.preceding) if candidate.unit.preceding else set[str]() for candidate in candidates]
-    number = Counter(word for words in held for word in words)
-    rarity = {word: math.log(1 + (len(held) - number[word] + 0.5) / (number[word] + 0.5)) for word in cues.topics}
-    return held, before, rarity
+def _rarity(held: Words) -> Floats:
+    """How rare each word is among the candidates."""
+    number = held.sum(axis=0)
+    rarity: Floats = np.log(1 + (len(held) - number + 0.5) / (number + 0.5))
+    return rarity
 
 
-def _spread(values: Sequence[float]) -> list[float]:
-    low, span = min(values, default=0.0), max(values, default=0.0) - min(values, default=0.0)
-    return [(value - low) / span if span > 0 else 0.0 for value in values]
+def _share(held: Words, rarity: Floats) -> Floats:
+    """The share of the query's words that each row holds, rare ones counting more."""
+    share: Floats = (held * rarity).sum(axis=1) / (rarity.sum() or 1.0)
+    return share
+
+
+def _scaled(values: Floats) -> Floats:
+    """From 0 for the least to 1 for the best."""
+    span = np.ptp(values)
+    return (values - values.min()) / span if span > 0 else np.zeros(len(values))

@@ -17,6 +17,9 @@ RANKED: Final = ("dense", "text", "context")
 """Channels whose score says how well a unit fits; the others say only that it belongs."""
 UNSCORED: Final = ("newest", "story_end")
 """Channels that rank by time alone."""
+OVERTAKEN: Final = "overtaken"
+"""Asked beside the channels: superseded units of the session's turns, which are no candidates."""
+OVERTAKEN_TOP: Final = 200
 NEWEST_TOP: Final = 5
 DAY_SLACK: Final = timedelta(days=3)
 """People misremember days: a time cue reaches this far to either side."""
@@ -68,6 +71,19 @@ def build_probes(cues: Cues, vector: tuple[float, ...] | None, *, where: Where, 
     return probes
 
 
+def overtaken_probe(turns: Sequence[Candidate], *, scope: Scope) -> dict[str, Probe]:
+    """The probe for what was superseded since it was said in one of the turns; none where there are no turns."""
+    said = tuple(turn.unit.id for turn in turns)
+    where = Where(owners=(scope.owner,), sources=said, statuses=(Status.SUPERSEDED,))
+    return {OVERTAKEN: Probe(where=where, limit=OVERTAKEN_TOP, newest=True)} if said else {}
+
+
+def not_overtaken(turns: Sequence[Candidate], superseded: Sequence[Hit]) -> list[Candidate]:
+    """The session's turns without those that say what was superseded since: a whole turn would tell it as if it still held."""
+    gone = {source for hit in superseded for source in hit.unit.sources}
+    return [turn for turn in turns if turn.unit.id not in gone]
+
+
 def search(probes: Mapping[str, Probe], *, cold: bool = False) -> SearchUnits:
     """All probes as one request."""
     return SearchUnits(probes=tuple(probes.values()), collection="cold" if cold else "live")
@@ -83,15 +99,18 @@ def merge(replies: Mapping[str, Sequence[Hit]], *, walks_by: str) -> list[Candid
     units: dict[str, MemoryUnit] = {}
     scores: dict[str, dict[str, float]] = {}
     for channel, hits in replies.items():
+        if channel == OVERTAKEN:
+            continue
+        ranked, scored = channel in RANKED, channel not in UNSCORED
         for hit in hits:
-            units.setdefault(hit.unit.id, hit.unit)
-            told = scores.setdefault(hit.unit.id, {})
-            if channel in RANKED:
-                told[channel] = hit.score
-            else:
-                told[channel] = 1.0
-                if channel not in UNSCORED:
-                    told.setdefault(walks_by, hit.score)
+            unit = hit.unit
+            told = scores.get(unit.id)
+            if told is None:
+                units[unit.id] = unit
+                told = scores[unit.id] = {}
+            told[channel] = hit.score if ranked else 1.0
+            if scored and not ranked:
+                told.setdefault(walks_by, hit.score)
     return [Candidate(unit=unit, channels=scores[id_]) for id_, unit in units.items()]
 
 

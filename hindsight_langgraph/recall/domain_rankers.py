@@ -29,16 +29,11 @@ class _Version(Record):
     """By domain, the file of its ranker."""
 
 
-class RankerShelf:
+class RankerShelf(Versions):
     """The rankers of one deployment."""
 
     def __init__(self, directory: Path) -> None:
-        self.stored = Versions(directory=directory, stem="rankers", suffix=".json")
-
-    @property
-    def current(self) -> int | None:
-        """The version in use; None while nothing learnt is."""
-        return self.stored.current
+        super().__init__(directory=directory, stem="rankers", suffix=".json")
 
     def load(self) -> dict[str, Ranker]:
         """The rankers in use, by domain.
@@ -47,33 +42,27 @@ class RankerShelf:
             ConfigError: they cannot be read.
         """
         try:
-            return {domain: read_ranker(self.stored.directory / file) for domain, file in self._files().items()}
+            return {domain: read_ranker(self.directory / file) for domain, file in self._files().items()}
         except (StoreCorrupt, OSError) as error:
-            raise ConfigError(
-                f"the rankers in {self.stored.directory} cannot be read: {error}; run `hindsight train --back`"
-            ) from error
+            raise ConfigError(f"the rankers in {self.directory} cannot be read: {error}; run `hindsight train --back`") from error
 
     def add(self, trees: Mapping[str, TreeEnsemble], *, version: int | None = None) -> int:
         """Store rankers by domain beside those in use, and use them. Returns the version, the next one unless another is given."""
-        number = version or self.stored.next()
-        self.stored.directory.mkdir(parents=True, exist_ok=True)
+        number = version or self.next()
+        self.directory.mkdir(parents=True, exist_ok=True)
         files = dict(self._files())
         for place, (domain, ensemble) in enumerate(sorted(trees.items())):
             files[domain] = f"trees-{number}-{place}.npz"
-            ensemble.save(self.stored.directory / files[domain], version=RANKER_VERSION)
+            ensemble.save(self.directory / files[domain], version=RANKER_VERSION)
         told = _Version(features=RANKER_VERSION, files=files)
-        self.stored.path(number).write_text(told.model_dump_json(), encoding="utf-8")
-        self.stored.use(number)
+        self.path(number).write_text(told.model_dump_json(), encoding="utf-8")
+        self.use(number)
         return number
-
-    def back(self) -> int | None:
-        """Use the version before the one in use, or none. Returns which is in use now."""
-        return self.stored.back()
 
     def _files(self) -> Mapping[str, str]:
         if self.current is None:
             return {}
-        path = self.stored.path(self.current)
+        path = self.path(self.current)
         try:
             version = _Version.model_validate_json(path.read_text(encoding="utf-8"))
         except (OSError, ValidationError) as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -97,23 +97,27 @@ def sift(
 
     `now` is the present; with `as_of`, a unit is judged by what was known and valid at that moment.
     """
-    moment, readers = as_of or now, frozenset(scope.readers)
+    moment, readers, domains = as_of or now, frozenset(scope.readers), scope.domains
     kept: list[Kept] = []
     dropped: list[Dropped] = []
     spoken_over = overtaken([s.unit for s in scored])
-    sharing = any(s.terms["entity"] > 0 for s in scored) and config.entity_filter
+    sharing = config.entity_filter and any(s.terms["entity"] > 0 for s in scored)
     for candidate in scored:
-        standing = _standing(candidate.unit, moment, now=now, as_of=as_of)
+        unit = candidate.unit
+        standing = _standing(unit, moment, now=now, as_of=as_of)
         reason = (
-            _forbidden(candidate.unit, readers=readers, forgotten=forgotten)
+            _forbidden(unit, readers=readers, forgotten=forgotten)
             or _out_of_time(standing, cues)
-            or _unfit(candidate, cues, sharing=sharing, scope=scope)
+            or _unfit(unit, cues, domains=domains)
+            or (_unshared(candidate) if sharing else "")
+            or (_contradiction(candidate, cues) if cues.times else "")
         )
         if reason:
             dropped.append(_dropped(candidate, reason))
         else:
-            shown = Standing.HISTORY if candidate.unit.id in spoken_over else standing or Standing.CURRENT
-            kept.append(Kept(scored=_discounted(candidate, scope, config), standing=shown))
+            shown = Standing.HISTORY if unit.id in spoken_over else standing or Standing.CURRENT
+            foreign = unit.domain and not domains
+            kept.append(Kept(scored=_discounted(candidate, config) if foreign else candidate, standing=shown))
     return sorted(kept, key=lambda k: -k.scored.score), dropped
 
 
@@ -130,7 +134,7 @@ def _standing(unit: MemoryUnit, moment: datetime, *, now: datetime, as_of: datet
 def _forbidden(unit: MemoryUnit, *, readers: frozenset[str], forgotten: frozenset[str]) -> str:
     if unit.owner not in readers:
         return "belongs to someone else"
-    if unit.id in forgotten or (unit.sources and forgotten.issuperset(unit.sources)):
+    if forgotten and (unit.id in forgotten or (unit.sources and forgotten.issuperset(unit.sources))):
         return "forgotten on request"
     return ""
 
@@ -143,19 +147,20 @@ def _out_of_time(standing: Standing | None, cues: Cues) -> str:
     return ""
 
 
-def _unfit(candidate: Scored, cues: Cues, *, sharing: bool, scope: Scope) -> str:
-    unit = candidate.unit
+def _unfit(unit: MemoryUnit, cues: Cues, *, domains: Collection[str]) -> str:
     if unit.role is CausalRole.NOISE:
         return "judged to be noise"
     if unit.confidence < MIN_CONFIDENCE:
         return "confidence below the floor"
-    if takes_back(unit) and not cues.history:
+    if not cues.history and takes_back(unit):
         return "only takes something back"
-    if scope.domains and unit.domain and unit.domain not in scope.domains:
+    if domains and unit.domain and unit.domain not in domains:
         return f"of another domain: {unit.domain}"
-    if sharing and unit.entities and not candidate.terms["entity"]:
-        return "shares no entity that the query names"
-    return _contradiction(candidate, cues)
+    return ""
+
+
+def _unshared(candidate: Scored) -> str:
+    return "shares no entity that the query names" if candidate.unit.entities and not candidate.terms["entity"] else ""
 
 
 def _contradiction(candidate: Scored, cues: Cues) -> str:
@@ -164,8 +169,6 @@ def _contradiction(candidate: Scored, cues: Cues) -> str:
     What held over the time asked about contradicts nothing, whenever it was said to begin.
     """
     unit = candidate.unit
-    if not cues.times:
-        return ""
     if unit.status is Status.SUPERSEDED and unit.valid_to is not None and all(unit.valid_to <= t.start for t in cues.times):
         return "had ended by the time asked about"
     begun = unit.valid_from or unit.moment
@@ -176,11 +179,9 @@ def _contradiction(candidate: Scored, cues: Cues) -> str:
     return ""
 
 
-def _discounted(candidate: Scored, scope: Scope, config: RecallConfig) -> Scored:
-    if not scope.domains and candidate.unit.domain:
-        factor = config.foreign_domain_factor
-        return replace(candidate, score=candidate.score * factor, terms=candidate.terms | {"domain": factor})
-    return candidate
+def _discounted(candidate: Scored, config: RecallConfig) -> Scored:
+    factor = config.foreign_domain_factor
+    return replace(candidate, score=candidate.score * factor, terms={**candidate.terms, "domain": factor})
 
 
 def _reasons(candidate: Scored, standing: Standing) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from hindsight_langgraph import lexical
@@ -21,14 +20,21 @@ _FUNCTION: Final = frozenset("的了是我你他她它们这那么吗呢吧啊�
 """Characters that name nothing by themselves."""
 
 
-def shares(cues: Cues, units: Sequence[MemoryUnit]) -> list[float]:
-    """For each statement the share of the question's words that it holds, 0 to 1; 0 for a turn kept whole."""
-    held = [_pieces(_said(unit)) if not unit.raw else frozenset[str]() for unit in units]
-    asked = _pieces(cues.text)
-    size = sum(not unit.raw for unit in units)
+def shares(cues: Cues, held: Sequence[frozenset[str]]) -> list[float]:
+    """The share of the question's words that each candidate holds, 0 to 1, by the pieces of each (`pieces_of`)."""
+    asked, size = pieces(cues.text), sum(map(bool, held))
     rarity = {piece: _rarity(sum(piece in words for words in held), size) for piece in asked} if size else {}
     total = sum(rarity.values())
     return [sum(rarity[piece] for piece in asked & words) / total if total else 0.0 for words in held]
+
+
+def pieces_of(unit: MemoryUnit) -> frozenset[str]:
+    """What a statement holds; nothing for a turn kept whole, which is not weighed by it."""
+    if unit.raw:
+        return frozenset()
+    triple = unit.triple
+    stated = (triple.subject, triple.attribute.replace("_", " ")) if triple else ()
+    return pieces(" ".join((unit.content, *unit.entities, *stated)))
 
 
 def names_attribute(unit: MemoryUnit, topics: frozenset[str]) -> bool:
@@ -36,13 +42,7 @@ def names_attribute(unit: MemoryUnit, topics: frozenset[str]) -> bool:
     return unit.triple is not None and not topics.isdisjoint(lexical.distinct_terms(unit.triple.attribute.replace("_", " ")))
 
 
-def _said(unit: MemoryUnit) -> str:
-    triple = unit.triple
-    return " ".join((unit.content, *unit.entities, *((triple.subject, triple.attribute.replace("_", " ")) if triple else ())))
-
-
-@lru_cache(maxsize=4_096)
-def _pieces(text: str) -> frozenset[str]:
+def pieces(text: str) -> frozenset[str]:
     """Chinese characters that name something, and index terms of everything else."""
     characters = frozenset(_CHINESE.findall(text))
     others = lexical.distinct_terms(_CHINESE.sub(" ", text) if characters else text)

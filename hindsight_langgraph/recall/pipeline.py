@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Final
 
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.encoding.entities import AliasTable
@@ -17,6 +16,7 @@ from hindsight_langgraph.ports import TokenCounter
 from hindsight_langgraph.recall import abstain, channels, cues, cut, digest, inject, route_head, score, walk
 from hindsight_langgraph.recall.abstain import AbstentionHead, reason_to_abstain
 from hindsight_langgraph.recall.domain_rankers import NO_DOMAIN
+from hindsight_langgraph.recall.facts import FactsMemory
 from hindsight_langgraph.recall.filter import Kept, sift
 from hindsight_langgraph.recall.model_router import read_scores, routing_request
 from hindsight_langgraph.recall.query_adapter import QueryAdapter
@@ -25,12 +25,10 @@ from hindsight_langgraph.recall.recollection import Cues, Dropped, Item, Query, 
 from hindsight_langgraph.recall.route import RouteHead, route
 from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.tokens import estimate_tokens
-from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Status, Turn
+from hindsight_langgraph.records import EmbeddingSpace, Hit, Scope, Turn
 from hindsight_langgraph.similarity import COSINE_FLOORS
 
 Vector = tuple[float, ...]
-GONE_TOP: Final = 200
-"""How many superseded units of the session's turns are looked at."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +56,8 @@ class RecallTools:
     """False when no embedding model is to be asked; then words alone find."""
     forgotten: frozenset[str] = frozenset()
     """Ids of units or turns that were forgotten on request."""
+    facts: FactsMemory = field(default_factory=FactsMemory, compare=False)
+    """What was found out about the units of the last recalls."""
 
 
 def tools_for(space: EmbeddingSpace, *, counter: TokenCounter = estimate_tokens, directory: Path | None = None) -> RecallTools:
@@ -111,15 +111,15 @@ def recall_units(
         vector = tools.adapter.apply(vector)
     moment = as_of or now
     turns = channels.session_candidates(session, read, scope=scope, now=moment, config=config)
-    turns = yield from _not_overtaken(turns, scope=scope)
 
     def rank(replies: Mapping[str, Sequence[Hit]]) -> list[Scored]:
         found = channels.merge(replies, walks_by="dense" if vector is not None else "text")
-        units = channels.without_repeats(found, turns)
-        return score.score(units, read, way, now=moment, config=config, cosine_floor=tools.cosine_floor)
+        units = channels.without_repeats(found, channels.not_overtaken(turns, replies.get(channels.OVERTAKEN, ())))
+        return score.score(units, read, way, now=moment, config=config, cosine_floor=tools.cosine_floor, facts_of=tools.facts.of)
 
     where = channels.readable(way, scope=scope, config=config, as_of=as_of)
-    ranked, more = yield from _ranked(read, vector, where=where, config=config, rank=rank)
+    overtaken = channels.overtaken_probe(turns, scope=scope)
+    ranked, more = yield from _ranked(read, vector, where=where, config=config, beside=overtaken, rank=rank)
     ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
     if config.ranker and ranker is not None and config.preset == "fused":
         ranked = ranker.rerank(ranked, read)
@@ -173,10 +173,14 @@ def _ranked(
     *,
     where: Where,
     config: RecallConfig,
+    beside: Mapping[str, Probe],
     rank: Callable[[Mapping[str, Sequence[Hit]]], list[Scored]],
 ) -> Plan[tuple[list[Scored], tuple[str, ...]]]:
-    """Search, and once more where the first hits lead on; what was found, best first, with what could not be asked."""
-    probes = channels.build_probes(read, vector, where=where, config=config)
+    """Search, and once more where the first hits lead on; what was found, best first, with what could not be asked.
+
+    `beside` is asked in the first request as well.
+    """
+    probes = {**channels.build_probes(read, vector, where=where, config=config), **beside}
     replies, degraded = yield from _searched(probes, cold=read.distant)
     ranked = rank(replies)
     if not config.walk or _is_all(probes, replies):
@@ -205,20 +209,6 @@ def _searched(probes: Mapping[str, Probe], *, cold: bool) -> Plan[tuple[dict[str
         for name, found in partial.items():
             hits[name] += found
     return hits, tuple(degraded)
-
-
-def _not_overtaken(turns: Sequence[channels.Candidate], *, scope: Scope) -> Plan[list[channels.Candidate]]:
-    """The session's turns without those that say what was superseded since: a whole turn would tell it as if it still held."""
-    said = tuple(turn.unit.id for turn in turns)
-    if not said:
-        return []
-    gone = Probe(where=Where(owners=(scope.owner,), sources=said, statuses=(Status.SUPERSEDED,)), limit=GONE_TOP, newest=True)
-    try:
-        (hits,) = yield from ask(SearchUnits(probes=(gone,)))
-    except StoreError:
-        return list(turns)  # the search that follows tells what is down
-    overtaken = {source for hit in hits for source in hit.unit.sources}
-    return [turn for turn in turns if turn.unit.id not in overtaken]
 
 
 def _is_all(probes: Mapping[str, Probe], replies: Mapping[str, Sequence[Hit]]) -> bool:

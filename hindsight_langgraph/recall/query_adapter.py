@@ -61,37 +61,23 @@ class QueryAdapter:
         return cls(space=space, matrix=matrix)
 
 
-class AdapterShelf:
+class AdapterShelf(Versions):
     """The adapters of one deployment."""
 
     def __init__(self, directory: Path) -> None:
-        self.stored = Versions(directory=directory, stem="adapter", suffix=".npz")
-
-    @property
-    def versions(self) -> list[int]:
-        """Every version there is, oldest first."""
-        return self.stored.numbers
-
-    @property
-    def current(self) -> int | None:
-        """The version in use; None for the embedding as it is."""
-        return self.stored.current
+        super().__init__(directory=directory, stem="adapter", suffix=".npz")
 
     def load(self, space: EmbeddingSpace) -> QueryAdapter | None:
         """The adapter in use, when it belongs to this embedding space."""
         if self.current is None:
             return None
-        adapter = QueryAdapter.read(self.stored.path(self.current))
+        adapter = QueryAdapter.read(self.path(self.current))
         return adapter if adapter.space == space else None
 
     def add(self, adapter: QueryAdapter, *, version: int | None = None) -> int:
         """Store an adapter and use it, as the next version unless another number is given. Returns its version."""
-        number = version or self.stored.next()
-        self.stored.directory.mkdir(parents=True, exist_ok=True)
-        adapter.save(self.stored.path(number))
-        self.stored.use(number)
+        number = version or self.next()
+        self.directory.mkdir(parents=True, exist_ok=True)
+        adapter.save(self.path(number))
+        self.use(number)
         return number
-
-    def back(self) -> int | None:
-        """Use the version before the one in use, or none. Returns which is in use now."""
-        return self.stored.back()

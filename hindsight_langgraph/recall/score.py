@@ -7,17 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from operator import itemgetter, mul
 from types import MappingProxyType
 from typing import Final
+
+import numpy as np
 
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.around import surround
 from hindsight_langgraph.recall.channels import RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
+from hindsight_langgraph.recall.facts import ROLE_WEIGHT, Facts
 from hindsight_langgraph.recall.recollection import Cues, Route
 from hindsight_langgraph.recall.succession import inherit
-from hindsight_langgraph.recall.terms import ROLE_WEIGHT, Terms, describe, importance_now
+from hindsight_langgraph.recall.terms import Column, Columns, Terms, describe, importance_now, rows
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Tier
 
 TALK: Final = MappingProxyType(
@@ -139,43 +141,66 @@ class Scored:
 
 
 def score(
-    candidates: Sequence[Candidate], cues: Cues, route: Route, *, now: datetime, config: RecallConfig, cosine_floor: float = 0.0
+    candidates: Sequence[Candidate],
+    cues: Cues,
+    route: Route,
+    *,
+    now: datetime,
+    config: RecallConfig,
+    cosine_floor: float = 0.0,
+    facts_of: Callable[[MemoryUnit], Facts] = Facts,
 ) -> list[Scored]:
-    """Every candidate by the configured preset, best first; ties by newest, then by id, so that the order is one."""
-    terms = describe(candidates, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
-    inherit(candidates, terms, cues)
+    """Every candidate by the configured preset, best first; ties by newest, then by id, so that the order is one.
+
+    `facts_of` gives what is known of a unit by itself, and may remember it from recall to recall.
+    """
+    facts = [facts_of(candidate.unit) for candidate in candidates]
+    columns = describe(candidates, facts, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
+    inherit(candidates, columns, cues)
     if config.preset == "fused":
-        values = _fused(candidates, terms, cues, off=config.off)
+        values: list[float] = _fused(candidates, facts, columns, cues, off=config.off).tolist()
+        terms = rows(columns)
     else:
         formula = PRESETS[config.preset]
         if config.preset == "weighted":
-            _normalise(terms, "weight")
+            columns["weight"] = _normalised(columns["weight"])
+        terms = rows(columns)
         values = [formula(told, candidate.unit, now) for told, candidate in zip(terms, candidates, strict=True)]
+    for place, known in enumerate(facts):
+        if known.marked:
+            values[place] = _biased(values[place], terms[place], known.unit, config)
     scored = [
-        Scored(candidate=candidate, terms=told, score=_biased(value, told, candidate.unit, config))
+        Scored(candidate=candidate, terms=told, score=value)
         for candidate, told, value in zip(candidates, terms, values, strict=True)
     ]
-    return sorted(scored, key=lambda s: (-s.score, -s.unit.moment.timestamp(), s.unit.id))
+    order = sorted(range(len(scored)), key=lambda i: (-scored[i].score, -facts[i].said, scored[i].unit.id))
+    return [scored[i] for i in order]
 
 
-def _fused(candidates: Sequence[Candidate], terms: list[Terms], cues: Cues, *, off: Sequence[str] = ()) -> list[float]:
+def _fused(
+    candidates: Sequence[Candidate], facts: Sequence[Facts], columns: Columns, cues: Cues, *, off: Sequence[str] = ()
+) -> Column:
+    """The weighted sums; what stands around the candidates is added to their columns where it counts."""
     without = dict.fromkeys(off, 0.0)
     if not any("dense" in candidate.channels for candidate in candidates):
         without |= WITHOUT_DENSE
-    turns, structured, mix = ({**weights, **without} for weights in (_turn_weights(candidates), STRUCTURED, MIX))
-    if any(candidate.unit.raw for candidate in candidates):  # a unit that says what it means needs nothing around it
-        base = list(map(_weighted_sum({name: mix[name] for name in RANKED}), terms))
-        for name, found in surround(candidates, base, cues).items():
-            for told, value in zip(terms, found, strict=True):
-                told[name] = value
-    whole, stated = (_weighted_sum({name: share for name, share in weights.items() if share}) for weights in (turns, structured))
-    return [SCALE * (whole if candidate.unit.raw else stated)(told) for candidate, told in zip(candidates, terms, strict=True)]
+    raw = np.fromiter((candidate.unit.raw for candidate in candidates), dtype=np.bool_, count=len(candidates))
+    if not raw.any():  # a unit that says what it means needs nothing around it
+        return SCALE * _weighted_sum({**STRUCTURED, **without}, columns)
+    mix = {**MIX, **without}
+    columns |= surround(facts, _weighted_sum({name: mix[name] for name in RANKED}, columns), cues)
+    turns = _weighted_sum({**_turn_weights(candidates), **without}, columns)
+    stated = _weighted_sum({**STRUCTURED, **without}, columns)
+    return SCALE * np.where(raw, turns, stated)
 
 
-def _weighted_sum(weights: Mapping[str, float]) -> Callable[[Terms], float]:
-    """The sum of terms by their weights, for hundreds of candidates."""
-    pick, shares = itemgetter(*weights), tuple(weights.values())
-    return lambda told: sum(map(mul, shares, pick(told)))
+def _weighted_sum(weights: Mapping[str, float], columns: Columns) -> Column:
+    """The sum of the terms by their weights, term after term: candidates with the same terms come to the very same sum."""
+    total: Column = np.zeros(len(next(iter(columns.values()))))
+    for name, share in weights.items():
+        if share:
+            total += share * columns[name]
+    return total
 
 
 def _turn_weights(candidates: Sequence[Candidate]) -> dict[str, float]:
@@ -232,11 +257,9 @@ PRESETS: Final[MappingProxyType[str, Callable[[Terms, MemoryUnit, datetime], flo
 )
 
 
-def _normalise(terms: list[Terms], name: str) -> None:
-    values = [told[name] for told in terms]
-    low, span = min(values, default=0.0), max(values, default=0.0) - min(values, default=0.0)
-    for told in terms:
-        told[name] = (told[name] - low) / span if span > 0 else 0.0
+def _normalised(values: Column) -> Column:
+    span = np.ptp(values) if len(values) else 0.0
+    return (values - values.min()) / span if span > 0 else np.zeros(len(values))
 
 
 def _proven(unit: MemoryUnit, terms: Terms) -> float:
@@ -251,6 +274,7 @@ def _proven(unit: MemoryUnit, terms: Terms) -> float:
 
 
 def _biased(value: float, terms: Terms, unit: MemoryUnit, config: RecallConfig) -> float:
+    """The score of a unit that finished tasks or feedback have marked, or that tells what is wanted."""
     if config.preset == "fused" and (proven := _proven(unit, terms)):
         terms["hindsight"] = proven
     failed = (unit.episode is not None and unit.episode.success is False) or (unit.triple is not None and unit.triple.negated)

@@ -12,6 +12,7 @@ from typing import Final
 from hindsight_langgraph.recall import phrases
 from hindsight_langgraph.recall.channels import Candidate
 from hindsight_langgraph.recall.recollection import Cues, Question
+from hindsight_langgraph.recall.terms import Columns
 from hindsight_langgraph.records import Status
 
 WORDS: Final = 0.6
@@ -25,7 +26,7 @@ LONGEST: Final = 50
 """Links of a chain that are followed, so that a broken one that bites its tail ends."""
 
 
-def inherit(candidates: Sequence[Candidate], terms: Sequence[dict[str, float]], cues: Cues) -> None:
+def inherit(candidates: Sequence[Candidate], columns: Columns, cues: Cues) -> None:
     """Give each candidate that holds the best fit of those that it replaced, over any number of replacements.
 
     A question about what was once so is answered by the replaced unit itself, and nothing is handed on.
@@ -38,7 +39,7 @@ def inherit(candidates: Sequence[Candidate], terms: Sequence[dict[str, float]], 
         heir = _heir(i, candidates, place)
         if heir is not None:
             for name, share in INHERITED.items():
-                terms[heir][name] = max(terms[heir][name], share * terms[i][name])
+                columns[name][heir] = max(columns[name][heir], share * columns[name][i])
 
 
 def _looks_back(cues: Cues) -> bool:

@@ -39,7 +39,7 @@ class Shelves:
 
     def next(self) -> int:
         """The number of the next training."""
-        return max(self.adapters.stored.next(), self.rankers.stored.next())
+        return max(self.adapters.next(), self.rankers.next())
 
     @property
     def current(self) -> int | None:

@@ -6,8 +6,9 @@ failed extraction leaves behind is found again by the next write, recall or idle
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 from pydantic import Field
 
@@ -25,6 +26,8 @@ class PendingTurn(Record):
     turn: Turn
     scope: Scope
     attempts: int = Field(default=0, ge=0)
+    redactions: Mapping[str, int] = Field(default_factory=dict[str, int])
+    """How many secrets of each sort were taken out of it."""
 
     @property
     def entry_id(self) -> str:
@@ -32,9 +35,18 @@ class PendingTurn(Record):
         return f"{self.scope.session_id}\0{self.turn.id}"
 
 
-def accept(scope: Scope, turns: Sequence[Turn], *, now: datetime) -> Plan[None]:
-    """Keep turns until they are written; from here on they are acknowledged."""
-    waiting = [PendingTurn(turn=turn, scope=scope) for turn in turns]
+def accept(
+    scope: Scope, turns: Sequence[Turn], *, now: datetime, redactions: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+) -> Plan[None]:
+    """Keep turns until they are written; from here on they are acknowledged.
+
+    Args:
+        scope: whose turns.
+        turns: free of secrets.
+        now: the present moment.
+        redactions: by turn, how many secrets of each sort were taken out.
+    """
+    waiting = [PendingTurn(turn=turn, scope=scope, redactions=redactions.get(turn.id, {})) for turn in turns]
     entries = tuple(
         LogEntry(id=p.entry_id, at=moment, body=p.model_dump_json(exclude_defaults=True).encode())
         for p, (_, moment) in zip(waiting, in_order(turns, now), strict=True)

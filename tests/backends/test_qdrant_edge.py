@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from hindsight_langgraph.errors import StoreClosed, StoreCorrupt, StoreLocked, S
 from hindsight_langgraph.ops import CountUnits, DeleteUnits, FetchUnits, Probe, PutUnits, ReviseUnits, ScanUnits, SearchUnits
 from hindsight_langgraph.records import Region
 from tests.contracts.long_term import SPACE, indexed, make_unit, of, unit_id
+from tests.servers import PATIENCE_S, comes_true
 
 WRITER = """
 import sys
@@ -38,10 +37,12 @@ for number in range(100_000):
 """
 
 
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+
+
 def writer(path: Path, flush_after_s: float) -> subprocess.Popen[str]:
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path), str(flush_after_s)], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-c", WRITER, str(path), str(flush_after_s)], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
     )
 
 
@@ -83,30 +84,41 @@ def test_a_second_store_of_the_same_process_is_refused_and_the_first_goes_on(tmp
     second.close()
 
 
-def _ask_in_child(store: EdgeLongTermStore, answers: multiprocessing.Queue[str]) -> None:
-    try:
-        answers.put(str(store.run(CountUnits(where=of()))))
-    except StoreLocked as error:
-        answers.put(str(error))
-    store.close()
+FORKING = """
+import os, sys
+from hindsight_langgraph.backends.qdrant_edge import EdgeLongTermStore
+from hindsight_langgraph.errors import StoreLocked
+from hindsight_langgraph.ops import CountUnits, PutUnits
+from tests.contracts.long_term import SPACE, indexed, of
+store = EdgeLongTermStore(sys.argv[1], SPACE, flush_after_s=3600.0)
+if sys.argv[2] == "True":
+    store.run(PutUnits(units=(indexed(1),)))
+if child := os.fork():
+    assert os.waitpid(child, 0)[1] == 0
+try:
+    print(store.run(CountUnits(where=of())), flush=True)
+except StoreLocked as error:
+    print(error, flush=True)
+store.close()
+os._exit(0)
+"""
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("opened", [True, False])
 def test_a_forked_process_may_open_the_store_but_not_inherit_an_open_one(tmp_path: Path, opened: bool) -> None:
-    store = EdgeLongTermStore(tmp_path, SPACE, flush_after_s=3600.0)
-    if opened:
-        store.run(PutUnits(units=(indexed(1),)))
-    fork = multiprocessing.get_context("fork")
-    answers = fork.Queue()
-    child = fork.Process(target=_ask_in_child, args=(store, answers))
-    child.start()
-    answer = answers.get(timeout=30)
-    child.join()
-    answers.close()
-    assert ("after the fork" in answer) if opened else (answer == "{'': 0}")
-    assert store.run(CountUnits(where=of())) == {"": int(opened)}
-    store.close()
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        FORKING,
+        str(tmp_path),
+        str(opened),
+    ]  # no other thread of this process is forked
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True, env=ENVIRONMENT)
+    of_child, of_parent = done.stdout.splitlines()
+    assert ("after the fork" in of_child) if opened else (of_child == "{'': 0}")
+    assert of_parent == str({"": int(opened)})
 
 
 def test_nothing_is_opened_before_the_first_request(tmp_path: Path) -> None:
@@ -119,15 +131,8 @@ def test_nothing_is_opened_before_the_first_request(tmp_path: Path) -> None:
 
 def test_a_store_that_was_not_closed_does_not_keep_its_process_from_ending(tmp_path: Path) -> None:
     code = WRITER.replace("range(100_000)", "range(3)")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    ended = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path), "3600"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=environment,
-    )
+    command = [sys.executable, "-c", code, str(tmp_path), "3600"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False, env=ENVIRONMENT)
     assert (ended.returncode, ended.stdout.split(), ended.stderr) == (0, ["0", "1", "2"], "")
     store = EdgeLongTermStore(tmp_path, SPACE)
     assert store.run(CountUnits(where=of())) == {"": 3}
@@ -264,11 +269,11 @@ def test_writes_are_flushed_after_a_while_by_a_thread_that_then_ends() -> None:
     flushed = threading.Event()
     flusher = Flusher(flushed.set, after_s=0.01, after_writes=500)
     flusher.note_write()
-    assert flushed.wait(10)
-    wait_until(lambda: not any(thread.name == "hindsight-flush" for thread in threading.enumerate()))
+    assert flushed.wait(PATIENCE_S)
+    assert comes_true(lambda: not any(thread.name == "hindsight-flush" for thread in threading.enumerate()))
     flushed.clear()
     flusher.note_write()
-    assert flushed.wait(10)
+    assert flushed.wait(PATIENCE_S)
     flusher.stop()
 
 
@@ -277,7 +282,7 @@ def test_many_writes_are_flushed_without_waiting() -> None:
     flusher = Flusher(flushed.set, after_s=3600.0, after_writes=5)
     for _ in range(5):
         flusher.note_write()
-    assert flushed.wait(10)
+    assert flushed.wait(PATIENCE_S)
     flusher.stop()
     flusher.stop()
 
@@ -293,9 +298,9 @@ def test_a_flush_that_fails_is_logged_and_tried_again_after_the_next_write(caplo
 
     flusher = Flusher(flush, after_s=0.01, after_writes=500)
     flusher.note_write()
-    wait_until(lambda: "No space left" in caplog.text)
+    assert comes_true(lambda: "No space left" in caplog.text)
     flusher.note_write()
-    assert done.wait(10)
+    assert done.wait(PATIENCE_S)
     flusher.stop()
 
 
@@ -304,8 +309,8 @@ def test_the_engine_is_imported_by_the_first_request_only() -> None:
         "import sys, hindsight_langgraph.backends.qdrant_edge, hindsight_langgraph.backends.qdrant_server; "
         "print([name for name in ('qdrant_edge', 'qdrant_client') if name in sys.modules])"
     )
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True, env=environment)
+    command = [sys.executable, "-c", code]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=True, env=ENVIRONMENT)
     assert ended.stdout.strip() == "[]"
 
 
@@ -314,7 +319,7 @@ async def test_the_loop_goes_on_while_the_store_is_opened(tmp_path: Path, monkey
     opened = EdgeShard.__init__
 
     def slow(self: EdgeShard, *args: object) -> None:
-        assert opening.wait(10)
+        assert opening.wait(PATIENCE_S)
         opened(self, *args)  # type: ignore[arg-type]  # passed through
 
     monkeypatch.setattr(EdgeShard, "__init__", slow)
@@ -324,10 +329,3 @@ async def test_the_loop_goes_on_while_the_store_is_opened(tmp_path: Path, monkey
     opening.set()
     assert await request == {"": 0}
     await store.aclose()
-
-
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)

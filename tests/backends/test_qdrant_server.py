@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -39,6 +40,7 @@ from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.reembed import reembed
 from tests.contracts.long_term import ALICE, SPACE, Asker, direction, indexed, make_unit, of, unit_id
 from tests.qdrant_stand_in import Fault, StandIn, standing_in
+from tests.servers import PATIENCE_S, reserved_port
 
 
 @pytest.fixture
@@ -49,7 +51,7 @@ def server() -> Iterator[StandIn]:
 
 @pytest.fixture(params=["sync", "async"])
 async def ask(request, server: StandIn):
-    asker = Asker(store=QdrantLongTermStore(server.url, SPACE, timeout_s=0.5), mode=request.param)
+    asker = Asker(store=QdrantLongTermStore(server.url, SPACE, timeout_s=60), mode=request.param)
     yield asker
     await asker.close()
 
@@ -64,7 +66,6 @@ FAULTS: list[tuple[Fault, type[HindsightError], str]] = [
     (500, StoreUnavailable, "500"),
     (503, StoreUnavailable, "try again later"),
     ("drop", StoreUnavailable, "no answer"),
-    (1.5, StoreUnavailable, "no answer|timed out|in time"),
 ]
 
 
@@ -81,6 +82,31 @@ async def test_a_fault_becomes_the_error_that_says_what_to_do_and_the_next_reque
     assert await ask(CountUnits(where=of())) == {"": 1}
 
 
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_a_server_that_does_not_answer_in_time_is_unavailable_and_the_next_request_works(
+    server: StandIn, mode: str
+) -> None:
+    hasty = Asker(store=QdrantLongTermStore(server.url, SPACE, timeout_s=0.5), mode=mode)
+    await answered(hasty, PutUnits(units=(indexed(1),)))
+    server.faults.append(1.5)
+    with pytest.raises(StoreUnavailable, match=r"no answer|timed out|in time") as caught:
+        await hasty(CountUnits(where=of()))
+    assert server.url in str(caught.value)
+    assert caught.value.__cause__ is not None
+    assert await answered(hasty, CountUnits(where=of())) == {"": 1}
+    await hasty.close()
+
+
+async def answered(ask: Asker, op: LongTermOp[Any]) -> Any:
+    """The first reply that comes in time: on a busy machine the store may be too hasty for a server that does its best."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return await ask(op)
+        except StoreUnavailable:
+            assert time.monotonic() < end
+
+
 @pytest.mark.parametrize("fault", [503, "drop"])
 async def test_a_fault_while_the_store_is_opened_is_gone_with_the_next_request(server: StandIn, ask: Asker, fault: Fault) -> None:
     server.faults.append(fault)
@@ -91,14 +117,13 @@ async def test_a_fault_while_the_store_is_opened_is_gone_with_the_next_request(s
 
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
-    with standing_in() as gone:
-        url = gone.url
-    store = QdrantLongTermStore(url, SPACE, timeout_s=0.5)
-    with pytest.raises(StoreUnavailable, match="no answer"):
-        store.run(CountUnits(where=of()))
-    with pytest.raises(StoreUnavailable, match="no answer"):
-        await store.arun(CountUnits(where=of()))
-    await store.aclose()
+    with reserved_port() as port:
+        store = QdrantLongTermStore(f"http://127.0.0.1:{port}", SPACE, timeout_s=60)
+        with pytest.raises(StoreUnavailable, match="no answer"):
+            store.run(CountUnits(where=of()))
+        with pytest.raises(StoreUnavailable, match="no answer"):
+            await store.arun(CountUnits(where=of()))
+        await store.aclose()
 
 
 @pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
@@ -145,7 +170,7 @@ async def test_a_collection_that_somebody_dropped_is_made_again_after_one_failur
 
 
 def test_ten_stores_that_open_an_empty_server_at_once_all_work(server: StandIn) -> None:
-    stores = [QdrantLongTermStore(server.url, SPACE, timeout_s=10.0) for _ in range(10)]
+    stores = [QdrantLongTermStore(server.url, SPACE, timeout_s=60) for _ in range(10)]
     failures: list[BaseException] = []
 
     def put(number: int) -> None:
@@ -167,7 +192,7 @@ def test_ten_stores_that_open_an_empty_server_at_once_all_work(server: StandIn) 
 
 
 def test_two_processes_that_revise_the_same_unit_do_not_both_win(server: StandIn) -> None:
-    one, other = (QdrantLongTermStore(server.url, SPACE, timeout_s=10.0) for _ in range(2))
+    one, other = (QdrantLongTermStore(server.url, SPACE, timeout_s=60) for _ in range(2))
     one.run(PutUnits(units=(indexed(1),)))
     lost = [
         store.run(ReviseUnits(units=(make_unit(1, revision=1, content=content),)))
@@ -219,9 +244,9 @@ WRITES: dict[str, tuple[Callable[..., None], list[tuple[str, int]]]] = {
 @pytest.fixture
 def moving(server: StandIn) -> Iterator[tuple[QdrantLongTermStore, QdrantLongTermStore, AttachEmbeddings]]:
     """Two processes with a new model over five units of an old one, and the request that moves all five."""
-    old = QdrantLongTermStore(server.url, SPACE, timeout_s=10.0)
+    old = QdrantLongTermStore(server.url, SPACE, timeout_s=60)
     old.run(PutUnits(units=tuple(indexed(n) for n in range(5))))
-    one, other = (QdrantLongTermStore(server.url, NEW, timeout_s=10.0) for _ in range(2))
+    one, other = (QdrantLongTermStore(server.url, NEW, timeout_s=60) for _ in range(2))
     other.run(CountUnits(where=of()))
     units = tuple(each.model_copy(update={"dense": direction(1, 16)}) for each in one.run(UnembeddedUnits()))
     yield one, other, AttachEmbeddings(units=units)
@@ -281,7 +306,7 @@ def test_a_prefix_that_could_be_taken_for_something_else_is_refused(prefix: str)
 
 
 def test_an_awaiting_client_is_closed_when_its_loop_ends(server: StandIn) -> None:
-    store = QdrantLongTermStore(server.url, SPACE, timeout_s=10.0)
+    store = QdrantLongTermStore(server.url, SPACE, timeout_s=60)
 
     async def fifty() -> list[dict[str, int]]:
         await store.arun(CountUnits(where=of()))

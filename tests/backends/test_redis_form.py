@@ -50,7 +50,7 @@ def prefix() -> str:
 
 @pytest.fixture
 def store(valkey: Server, prefix: str) -> Iterator[RedisWorkingStore]:
-    opened = RedisWorkingStore(valkey.url, prefix=prefix, timeout_s=5)
+    opened = RedisWorkingStore(valkey.url, prefix=prefix, timeout_s=60)
     yield opened
     opened.close()
 

@@ -25,7 +25,7 @@ from hindsight_langgraph.ops import (
     WriteFields,
 )
 from tests.clock import NOON
-from tests.servers import Cluster, Server, free_port, redis_binary, running, running_cluster
+from tests.servers import Cluster, Server, comes_true, redis_binary, reserved_port, running, running_cluster
 
 TASK = Key(owner="u1", kind=KeyKind.WORKING, name="t1")
 COUNT = AddCount(key=TASK, name="n")
@@ -38,7 +38,7 @@ Open = Callable[..., RedisWorkingStore]
 def open_store() -> Iterator[Open]:
     opened: list[RedisWorkingStore] = []
 
-    def open_one(url: str, *, timeout_s: float = 5.0, cluster: bool = False) -> RedisWorkingStore:
+    def open_one(url: str, *, timeout_s: float = 60.0, cluster: bool = False) -> RedisWorkingStore:
         opened.append(RedisWorkingStore(url, prefix="test", timeout_s=timeout_s, cluster=cluster))
         return opened[-1]
 
@@ -57,10 +57,10 @@ def ask(request: pytest.FixtureRequest) -> Iterator[Ask]:
 
 
 def test_a_server_that_is_not_there_is_unavailable(open_store: Open, ask: Ask):
-    port = free_port()
-    store = open_store(f"redis://:hush@127.0.0.1:{port}")
-    with pytest.raises(StoreUnavailable, match=f"127.0.0.1:{port}.*later") as caught:
-        ask(store, COUNT)
+    with reserved_port() as port:
+        store = open_store(f"redis://:hush@127.0.0.1:{port}")
+        with pytest.raises(StoreUnavailable, match=f"127.0.0.1:{port}.*later") as caught:
+            ask(store, COUNT)
     assert "hush" not in str(caught.value)
 
 
@@ -76,14 +76,14 @@ def test_a_server_that_freezes_between_two_calls_is_unavailable_until_it_goes_on
     stoppable_redis: Server, open_store: Open, ask: Ask
 ):
     store = open_store(stoppable_redis.url, timeout_s=0.5)
-    ask(store, WriteFields(key=TASK, fields={"a": b"1"}))
+    assert patiently(ask, store, WriteFields(key=TASK, fields={"a": b"1"})) is None
     stoppable_redis.pause()
     with pytest.raises(StoreUnavailable):
         ask(store, ReadFields(key=TASK))
     stoppable_redis.resume()
     # Not the late reply of the call that gave up.
-    assert ask(store, ListKeys(owner="u1")) == [TASK]
-    assert ask(store, ReadFields(key=TASK)) == {"a": b"1"}
+    assert patiently(ask, store, ListKeys(owner="u1")) == [TASK]
+    assert patiently(ask, store, ReadFields(key=TASK)) == {"a": b"1"}
 
 
 @pytest.mark.parametrize("end", [Server.stop, Server.kill])
@@ -125,7 +125,7 @@ def test_scripts_that_the_server_forgot_are_sent_again(stoppable_redis: Server, 
 
 
 def test_more_calls_at_once_than_connections_all_succeed(valkey: Server):
-    store = RedisWorkingStore(valkey.url, prefix="test-many", timeout_s=5)
+    store = RedisWorkingStore(valkey.url, prefix="test-many", timeout_s=60)
 
     async def main() -> list[int]:
         try:
@@ -140,8 +140,8 @@ def test_more_calls_at_once_than_connections_all_succeed(valkey: Server):
 
 
 def test_a_read_only_replica_is_unavailable(stoppable_redis: Server, open_store: Open, ask: Ask):
-    with stoppable_redis.client() as client:
-        client.replicaof("127.0.0.1", str(free_port()))
+    with reserved_port() as port, stoppable_redis.client() as client:
+        client.replicaof("127.0.0.1", str(port))
         with pytest.raises(StoreUnavailable):
             ask(open_store(stoppable_redis.url), COUNT)
 
@@ -243,14 +243,14 @@ def test_a_cluster_used_as_one_server_is_a_config_error(redis_cluster: Cluster, 
 
 
 def test_a_cluster_that_is_not_there_is_unavailable(open_store: Open, ask: Ask):
-    with pytest.raises(StoreUnavailable, match="the Redis cluster at"):
-        ask(open_store(f"redis://127.0.0.1:{free_port()}", cluster=True), COUNT)
+    with reserved_port() as port, pytest.raises(StoreUnavailable, match="the Redis cluster at"):
+        ask(open_store(f"redis://127.0.0.1:{port}", cluster=True), COUNT)
 
 
 def test_a_cluster_that_freezes_is_unavailable_until_it_goes_on(tmp_path: Path, open_store: Open, ask: Ask):
     with running_cluster(tmp_path) as cluster:
         store = open_store(cluster.url, timeout_s=0.5, cluster=True)
-        assert ask(store, COUNT) == 1
+        assert patiently(ask, store, WriteFields(key=TASK, fields={"n": b"1"})) is None
         for node in cluster.nodes:
             node.pause()
         for _ in range(3):
@@ -258,10 +258,7 @@ def test_a_cluster_that_freezes_is_unavailable_until_it_goes_on(tmp_path: Path, 
                 ask(store, ReadFields(key=TASK))
         for node in cluster.nodes:
             node.resume()
-        for _ in range(100):
-            if _outcome(ask, store, ReadFields(key=TASK)) == {"n": b"1"}:
-                return
-        pytest.fail("the cluster goes on and is not used again")
+        assert patiently(ask, store, ReadFields(key=TASK)) == {"n": b"1"}
 
 
 def test_a_cluster_with_a_password_is_an_auth_error(tmp_path: Path, open_store: Open, ask: Ask):
@@ -275,7 +272,7 @@ def test_a_cluster_with_a_password_is_an_auth_error(tmp_path: Path, open_store: 
 def test_a_node_that_stops_costs_its_owners_only_until_it_is_back(tmp_path: Path, open_store: Open, ask: Ask):
     keys = [Key(owner=f"u{number}", kind=KeyKind.WORKING, name="t") for number in range(24)]
     with running_cluster(tmp_path) as cluster:
-        store = open_store(cluster.url, timeout_s=1.0, cluster=True)
+        store = open_store(cluster.url, cluster=True)
         for key in keys:
             assert ask(store, AddCount(key=key, name="n")) == 1
         cluster.nodes[1].stop()
@@ -283,11 +280,19 @@ def test_a_node_that_stops_costs_its_owners_only_until_it_is_back(tmp_path: Path
         assert {type(reply) for reply in replies} == {dict, StoreUnavailable}
         cluster.nodes[1].start()
         for key in keys:
-            for _ in range(100):
-                if not isinstance(_outcome(ask, store, AddCount(key=key, name="n")), StoreError):
-                    break
-            else:
-                pytest.fail("the node is back and not used again")
+            assert not isinstance(patiently(ask, store, AddCount(key=key, name="n")), StoreError)
+
+
+def patiently(ask: Ask, store: RedisWorkingStore, op: WorkingOp[Any]) -> Any:
+    """The first reply that is no outage: a server that has just come back may be slow, and so may a busy machine."""
+    replies: list[Any] = []
+
+    def answered() -> bool:
+        replies.append(_outcome(ask, store, op))
+        return not isinstance(replies[-1], StoreUnavailable)
+
+    comes_true(answered)
+    return replies[-1]
 
 
 def _outcome(ask: Ask, store: RedisWorkingStore, op: WorkingOp[Any]) -> Any:
@@ -299,19 +304,17 @@ def _outcome(ask: Ask, store: RedisWorkingStore, op: WorkingOp[Any]) -> Any:
 
 def test_calls_on_the_loop_do_not_wait_for_each_other_while_a_server_is_frozen(stoppable_redis: Server, valkey: Server):
     """A frozen server holds up its own callers; the loop goes on."""
-    frozen = RedisWorkingStore(stoppable_redis.url, prefix="test", timeout_s=0.5)
-    alive = RedisWorkingStore(valkey.url, prefix="test-alive", timeout_s=5)
+    frozen = RedisWorkingStore(stoppable_redis.url, prefix="test", timeout_s=60)
+    alive = RedisWorkingStore(valkey.url, prefix="test-alive", timeout_s=60)
     stoppable_redis.pause()
-    order: list[str] = []
-
-    async def call(name: str, store: RedisWorkingStore) -> None:
-        await asyncio.gather(store.arun(COUNT), return_exceptions=True)
-        order.append(name)
 
     async def main() -> None:
-        await asyncio.gather(call("frozen", frozen), call("alive", alive))
+        waiting = asyncio.create_task(frozen.arun(COUNT))
+        assert await alive.arun(COUNT) == 1
+        assert not waiting.done()
+        stoppable_redis.resume()
+        assert await waiting == 1
         await frozen.aclose()
         await alive.aclose()
 
     asyncio.run(main())
-    assert order == ["alive", "frozen"]

@@ -45,7 +45,7 @@ from hindsight_langgraph.backends.sqlite_store import SqliteWorkingStore
 from hindsight_langgraph.keys import Key, KeyKind
 from hindsight_langgraph.ops import AddCount
 from tests.clock import FakeClock
-store = SqliteWorkingStore(Path(sys.argv[1]), timeout_s=30, clock=FakeClock())
+store = SqliteWorkingStore(Path(sys.argv[1]), timeout_s=300, clock=FakeClock())
 for _ in range(int(sys.argv[2])):
     print(store.run(AddCount(key=Key(owner="u1", kind=KeyKind.WORKING, name="t1"), name="n")), flush=True)
 """
@@ -58,7 +58,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path, clock: FakeClock) -> Iterator[SqliteWorkingStore]:
-    opened = SqliteWorkingStore(path, timeout_s=5, clock=clock)
+    opened = SqliteWorkingStore(path, timeout_s=60, clock=clock)
     yield opened
     opened.close()
 
@@ -132,7 +132,7 @@ def test_a_file_that_another_process_writes_is_waited_for_no_longer_than_the_tim
 
 
 def test_a_loop_goes_on_while_the_file_is_locked(path: Path, clock: FakeClock):
-    store = SqliteWorkingStore(path, timeout_s=10, clock=clock)
+    store = SqliteWorkingStore(path, timeout_s=60, clock=clock)
     store.run(COUNT)
 
     async def main() -> int:
@@ -166,7 +166,7 @@ def test_a_forked_child_uses_a_connection_of_its_own(path: Path):
         "from hindsight_langgraph.keys import Key, KeyKind\n"
         "from hindsight_langgraph.ops import AddCount\n"
         "from tests.clock import FakeClock\n"
-        "store = SqliteWorkingStore(Path(sys.argv[1]), timeout_s=5, clock=FakeClock())\n"
+        "store = SqliteWorkingStore(Path(sys.argv[1]), timeout_s=60, clock=FakeClock())\n"
         "count = AddCount(key=Key(owner='u1', kind=KeyKind.WORKING, name='t1'), name='n')\n"
         "store.run(count)\n"
         "store._lock.acquire()  # another thread of the parent is at work\n"

@@ -10,6 +10,7 @@ import pytest
 from langsmith import run_trees, utils
 
 from tests.langsmith_stand_in import LangSmith, serving
+from tests.servers import PATIENCE_S
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def forget_environment() -> None:
     cached.cache_clear()
 
 
-def sent(langsmith: LangSmith, *expected: str, timeout_s: float = 120.0) -> None:
+def sent(langsmith: LangSmith, *expected: str, timeout_s: float = PATIENCE_S) -> None:
     """Wait until the client has sent everything, and every run that it began, and those `expected`, ended at the stand-in."""
     from langchain_core.tracers.langchain import wait_for_all_tracers
 

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from hindsight_langgraph.cli import app
 from hindsight_langgraph.errors import ConfigError
 from hindsight_langgraph.memory import HindsightMemory
 from tests.memory.opening import open_memory
+from tests.servers import PATIENCE_S, comes_true, reserved_port
 
 FACT = "I prefer window seats on trains."
 ASKED = "Which seats do I prefer on trains?"
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
 def environment(path: Path) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"], "PYTHONPATH": ":".join(entry for entry in sys.path if entry), "HINDSIGHT_EMBEDDINGS": "hash",
-        "HINDSIGHT_PATH": str(path), "PYTHONWARNINGS": "ignore",
+        "HINDSIGHT_PATH": str(path), "HINDSIGHT_TIMEOUT_S": str(PATIENCE_S), "PYTHONWARNINGS": "ignore",
     }  # fmt: skip
 
 
@@ -163,12 +163,13 @@ def test_stdout_carries_the_protocol_and_nothing_else(path: Path):
         assert server.stdout
         server.stdin.write(b"".join(requests))
         server.stdin.flush()
-        lines = [json.loads(server.stdout.readline()) for _ in range(4)]
+        lines: list[dict[str, Any]] = []
+        while not {line.get("id") for line in lines} >= {1, 2, 3, 4}:  # a server whose input ends answers no more
+            lines.append(json.loads(server.stdout.readline()))
         server.stdin.close()
         lines += [json.loads(line) for line in server.stdout.read().splitlines()]
-        assert server.wait(timeout=60) == 0
+        assert server.wait(timeout=PATIENCE_S) == 0
     assert all(line["jsonrpc"] == "2.0" for line in lines)
-    assert {line.get("id") for line in lines} >= {1, 2, 3, 4}
 
 
 def test_a_fault_in_the_settings_goes_to_stderr():
@@ -188,13 +189,13 @@ server.stdin.write({HELLO + rpc(None, "notifications/initialized") + rpc(2, "too
 server.stdin.flush()
 server.stdout.readline(), server.stdout.readline()
 print(server.pid, flush=True)
-time.sleep(600)
+time.sleep(3_600)
 """
     with subprocess.Popen([sys.executable, "-c", client], stdout=subprocess.PIPE) as killed:
         assert killed.stdout
         server = int(killed.stdout.readline())
         killed.send_signal(signal.SIGKILL)
-    wait_for(lambda: not alive(server))
+    assert comes_true(lambda: not alive(server))
     with HindsightMemory.open(path, embeddings="hash") as memory:
         assert any("42" in unit.content for unit in memory.units(scope="alice"))
 
@@ -207,13 +208,6 @@ def alive(process: int) -> bool:
     return state != "Z"
 
 
-def wait_for(condition: Any, timeout_s: float = 60.0) -> None:
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-
-
 # --- streamable HTTP -----------------------------------------------------------------------------------------------------
 
 
@@ -222,12 +216,10 @@ def url(path: Path, tmp_path: Path) -> Iterator[str]:
     """A server over HTTP with a token for alice and one for bob."""
     tokens = tmp_path / "tokens.json"
     tokens.write_text(json.dumps(TOKENS))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, *COMMAND, "--http", "--port", str(port), "--tokens", str(tokens)]
-    with subprocess.Popen(command, env=environment(path), stdout=subprocess.PIPE) as server:
-        wait_for(lambda: listening(port))
+    with reserved_port() as port, subprocess.Popen(
+        [sys.executable, *COMMAND, "--http", "--port", str(port), "--tokens", str(tokens)], env=environment(path), stdout=subprocess.PIPE
+    ) as server:  # fmt: skip
+        assert comes_true(lambda: listening(port) or server.poll() is not None)
         yield f"http://127.0.0.1:{port}/mcp"
         server.send_signal(signal.SIGINT)
         assert server.stdout
@@ -241,7 +233,7 @@ def listening(port: int) -> bool:
 
 async def call(url: str, user: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKENS[user]}"}, timeout=60) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKENS[user]}"}, timeout=PATIENCE_S) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
         return structured(await client.call_tool(tool, arguments))
@@ -257,7 +249,7 @@ async def test_over_http_each_token_reaches_its_own_users_memory_even_at_once(ur
 
 
 async def test_over_http_nobody_gets_in_without_a_token(url: str):
-    async with httpx2.AsyncClient(timeout=60) as http:
+    async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
         for headers in (
             {},
             {"Authorization": "Bearer wrong"},
@@ -271,7 +263,7 @@ async def test_over_http_nobody_gets_in_without_a_token(url: str):
 
 async def test_over_http_a_session_of_one_user_is_closed_to_another(url: str):
     hello = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-    async with httpx2.AsyncClient(timeout=60) as http:
+    async with httpx2.AsyncClient(timeout=PATIENCE_S) as http:
         opened = await http.post(url, content=HELLO, headers={**hello, "Authorization": f"Bearer {TOKENS['alice']}"})
         session = opened.headers["mcp-session-id"]
         stolen = await http.post(
@@ -291,34 +283,35 @@ async def test_over_http_a_client_that_goes_away_in_the_middle_leaves_the_server
 
 
 BUSY_CLIENT = """
-import asyncio, sys, httpx2
+import asyncio, itertools, sys, httpx2
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 async def main(url, token):
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=None) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
-        texts = [f"My locker number in hall {n} is {n + 40}." for n in range(60)]
-        calls = [asyncio.create_task(client.call_tool("memory_write", {"text": text})) for text in texts]
-        await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
-        print("answered", flush=True)
-        await asyncio.gather(*calls)
-        print("all answered", flush=True)
+        halls = itertools.count()
+
+        async def write_on():
+            for n in halls:
+                await client.call_tool("memory_write", {"text": f"My locker number in hall {n} is {n + 40}."})
+                print("answered", flush=True)
+
+        await asyncio.gather(*(write_on() for _ in range(20)))
 
 asyncio.run(main(*sys.argv[1:]))
 """
 
 
 def kill_a_busy_client(url: str, user: str) -> None:
-    """A client in a process of its own, killed while the server works on most of its calls."""
+    """A client in a process of its own that has twenty calls under way until it is killed."""
     command = [sys.executable, "-W", "ignore", "-c", BUSY_CLIENT, url, TOKENS[user]]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as client:
         assert client.stdout
         assert client.stdout.readline() == b"answered\n"
         client.kill()
-        assert client.stdout.read() == b""  # calls were under way
         assert client.wait() == -signal.SIGKILL
 
 

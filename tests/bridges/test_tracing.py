@@ -21,6 +21,7 @@ from tests.bridges.conftest import connect, sent
 from tests.langsmith_stand_in import LangSmith, serving
 from tests.memory.opening import open_memory
 from tests.nodes.agents import build, run_of
+from tests.servers import PATIENCE_S
 
 FACT = "I prefer window seats on trains."
 ASKED = "Which seats do I prefer on trains?"
@@ -182,7 +183,7 @@ def test_with_tracing_off_not_one_request_is_made(memory: HindsightMemory, monke
 def finish(memory: HindsightMemory, langsmith: LangSmith, scope: Scope, *, success: bool, comment: str = "") -> None:
     memory.outcome(scope=scope, success=success, feedback=comment)
     memory.settle()
-    assert memory._parts.feedback.settle(30)
+    assert memory._parts.feedback.settle(PATIENCE_S)
     sent(langsmith)
 
 
@@ -220,7 +221,7 @@ def test_an_outcome_read_from_the_conversation_is_feedback_on_the_runs_that_reca
     memory.remember([("user", FACT)], scope="u1")
     scope = Scope(user_id="u1", session_id="t1")
     first, last = talk(memory, scope, (ASKED, "You prefer window seats on trains."), ("Thanks, that was right!", "Gladly."))
-    assert memory._parts.feedback.settle(30)
+    assert memory._parts.feedback.settle(PATIENCE_S)
     sent(langsmith)
     assert first.run
     assert last.run
@@ -264,7 +265,7 @@ def test_an_endpoint_that_never_answers_holds_nothing_up(memory: HindsightMemory
     assert not memory._parts.feedback.settle(0)  # it waits, alone
     assert not langsmith.runs
     langsmith.open.set()
-    assert memory._parts.feedback.settle(30)
+    assert memory._parts.feedback.settle(PATIENCE_S)
 
 
 @pytest.mark.slow
@@ -277,9 +278,10 @@ def test_an_endpoint_that_refuses_connections_breaks_nothing(
     assert memory.recall(ASKED, scope=scope).degraded == ()
     memory.outcome(scope=scope, success=True)
     assert memory.settle()
-    assert memory._parts.feedback.settle(60)
+    assert memory._parts.feedback.settle(PATIENCE_S)
     assert sum("no feedback" in record.message for record in caplog.records) == 1
     assert memory.units(scope="u1")
+    run_trees.get_cached_client().cleanup(timeout=0)  # its threads would go on trying, and log so in other tests
 
 
 def test_a_tracer_that_fails_stays_a_guest(memory: HindsightMemory, langsmith: LangSmith, monkeypatch: pytest.MonkeyPatch):

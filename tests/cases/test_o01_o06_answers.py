@@ -123,12 +123,46 @@ def test_an_answer_in_the_reasoning_field_is_stored(tmp_path: Path) -> None:
     assert done.values == ["Porto"]
 
 
+CUT = Answer(text=f'{{"facts":[{PORTO},{{"subject":"user","attribute":"job","value":"night nur', finish_reason="length")
+
+
 def test_a_cut_answer_is_asked_for_with_more_room_and_its_stump_is_stored_nowhere(tmp_path: Path) -> None:
-    cut = Answer(text=f'{{"facts":[{PORTO},{{"subject":"user","attribute":"job","value":"night nur', finish_reason="length")
-    done, chat = written(tmp_path, cut, cut)
+    done, chat = written(tmp_path, CUT, CUT)
     assert chat.asked[1].max_tokens > chat.asked[0].max_tokens
     assert (done.report.status, done.values) == (WriteStatus.PARTIAL, ["Porto"])
     assert not any("night nur" in unit.model_dump_json() for unit in done.units)
+
+
+def test_a_turn_whose_answer_stays_cut_is_kept_as_it_was_said_besides(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("WARNING", logger="hindsight_langgraph"):
+        done, _ = written(tmp_path, CUT, CUT)
+    assert [unit.content for unit in done.units if unit.raw] == [SAID]
+    assert all(unit.status is Status.ACTIVE for unit in done.units)
+    assert done.pending == []  # nothing waits: what is known is stored, and asking once more would be cut once more
+    (fate,) = done.report.turns
+    assert (fate.cut, fate.failed) == (True, False)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the chat model's answers about 1 turns were cut short, even with twice the room; what was whole is stored, and the turns "
+        "as they were said; raise write.answer_tokens (1200)"
+    ]
+
+
+def test_an_answer_that_is_whole_with_more_room_leaves_no_raw_turn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    done, _ = written(tmp_path, CUT, f'{{"facts":[{PORTO}]}}')
+    assert (done.report.status, done.values) == (WriteStatus.OK, ["Porto"])
+    assert not any(unit.raw for unit in done.units)
+    assert not caplog.records
+
+
+def test_a_failed_turn_whose_next_reading_is_cut_stays_as_it_was_said(tmp_path: Path) -> None:
+    chat = ScriptedChat(["{}", "{}", CUT, CUT, *["{}"] * 9])
+    with open_memory(tmp_path, chat_model=chat, consolidation=ConsolidationConfig(in_process=False)) as memory:
+        memory.remember([("user", SAID)], scope="u1")
+        memory.consolidate(scope="u1")
+        assert waiting(memory) == []
+        active = [unit for unit in memory.units(scope="u1") if unit.status is Status.ACTIVE]
+    assert [unit.content for unit in active if unit.raw] == [SAID]
+    assert [unit.triple.value for unit in active if unit.triple] == ["Porto"]
 
 
 class Silent(BaseChatModel):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from langchain_core.messages import HumanMessage
 from hindsight_langgraph.errors import ModelUnavailable
 from hindsight_langgraph.models.embedders import HashEmbedder
 from hindsight_langgraph.records import EmbeddingSpace
+from tests.clock import FakeClock
 from tests.memory.opening import open_memory
 from tests.nodes.agents import build, run_of
 
@@ -72,12 +72,12 @@ def test_what_was_written_while_the_model_was_down_is_embedded_later(tmp_path: P
                 raise ModelUnavailable("quota")
             return super().embed(texts, purpose=purpose)
 
-    embedder = Flaky()
-    with open_memory(tmp_path, embeddings=embedder, retry_after_s=0.01) as memory:
+    embedder, clock = Flaky(), FakeClock()
+    with open_memory(tmp_path, embeddings=embedder, clock=clock, retry_after_s=10) as memory:
         memory.remember([("user", FACTS[0])], scope="u1")
         assert "hall 13" in memory.recall("Where do I keep my canoe?", scope="u1").text
         embedder.down = False
-        time.sleep(0.05)
+        clock.advance(seconds=10)
         assert memory.reembed() == 1
 
 

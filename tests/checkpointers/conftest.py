@@ -30,7 +30,8 @@ def make_saver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeS
             url = request.getfixturevalue("redis_cluster").url.replace("redis://", "redis+cluster://")
         else:
             url = request.getfixturevalue(request.param).url
-        saver = HindsightSaver.from_url(url, prefix=options.pop("prefix", name), **options)
+        options = {"prefix": name, "timeout_s": 60, **options}  # a busy machine is no outage
+        saver = HindsightSaver.from_url(url, **options)
         made.append(saver)
         return saver
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from hindsight_langgraph.config import HindsightConfig
 from hindsight_langgraph.errors import ConfigError
 from tests.checkpointers.made import META, checkpoint, config
 from tests.langgraph_server import serving_project
-from tests.servers import Server
+from tests.servers import PATIENCE_S, Server, comes_true
 
 
 @pytest.mark.parametrize(
@@ -74,7 +73,7 @@ class State(TypedDict):
 
 async def answer(state):
     if state["said"][-1] == "thinking":
-        await asyncio.sleep(30)
+        await asyncio.sleep(3_600)  # until it is rolled back
     return {"said": ["answer to " + state["said"][-1]]}
 
 builder = StateGraph(State)
@@ -103,7 +102,7 @@ def _served(directory: Path) -> Iterator[str]:
 def _call(url: str, method: str, path: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url + path, data, {"Content-Type": "application/json"}, method=method)
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as reply:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE_S) as reply:
         content = reply.read()
     return json.loads(content) if content else None
 
@@ -122,10 +121,7 @@ def test_a_langgraph_server_runs_copies_rolls_back_and_deletes_on_it(tmp_path: P
         assert said(thread) == ["one", "answer to one"]
 
         _call(url, "POST", f"/threads/{thread}/runs", {"assistant_id": "graph", "input": {"said": ["slow"]}})
-        end = time.monotonic() + 30
-        while "slow" not in said(thread):
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        assert comes_true(lambda: "slow" in said(thread))
         _call(url, "POST", wait, {"assistant_id": "graph", "input": {"said": ["two"]}, "multitask_strategy": "rollback"})
         assert said(thread) == ["one", "answer to one", "two", "answer to two"]
         history = _call(url, "POST", f"/threads/{thread}/history", {"limit": 100})

@@ -21,8 +21,8 @@ CONFIG = config(ns=None)
 
 @pytest.fixture
 def saver(stoppable_redis: Server) -> Iterator[HindsightSaver]:
-    """One that goes on, and tries the store at each request."""
-    with HindsightSaver.from_url(stoppable_redis.url, when_down="continue", retry_after_s=0.001, timeout_s=0.3) as saver:
+    """One that goes on, and tries the store at each request. It is patient: a busy machine is no outage."""
+    with HindsightSaver.from_url(stoppable_redis.url, when_down="continue", retry_after_s=0.001, timeout_s=60) as saver:
         yield saver
 
 
@@ -31,7 +31,9 @@ def texts(state: Any) -> list[str]:
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    """Ours alone: the threads of other libraries, such as LangSmith's, may log long after the test that started them."""
+    ours = [record for record in caplog.records if record.name == "hindsight_langgraph"]
+    return [record.getMessage() for record in ours if record.levelno >= logging.WARNING]
 
 
 def interrupted_graph(saver: HindsightSaver, *happenings: Any) -> Any:
@@ -52,10 +54,11 @@ def interrupted_graph(saver: HindsightSaver, *happenings: Any) -> Any:
 
 @pytest.mark.parametrize("down", [Server.stop, Server.pause])
 def test_a_turn_ends_with_an_answer_while_the_store_is_down_or_frozen(
-    stoppable_redis: Server, saver: HindsightSaver, caplog: pytest.LogCaptureFixture, down: Any
+    stoppable_redis: Server, caplog: pytest.LogCaptureFixture, down: Any
 ) -> None:
     down(stoppable_redis)
-    assert texts(say(chat_graph(saver), "hello")) == ["hello", "answer 1"]
+    with HindsightSaver.from_url(stoppable_redis.url, when_down="continue", retry_after_s=0.001, timeout_s=0.3) as saver:
+        assert texts(say(chat_graph(saver), "hello")) == ["hello", "answer 1"]
     (warning,) = warnings(caplog)
     assert "checkpoint store is down" in warning
     assert "without durability" in warning

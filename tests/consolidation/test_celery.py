@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,10 +24,11 @@ from hindsight_langgraph.records import Scope
 from hindsight_langgraph.workers import celery_app
 from tests.consolidation.scene import store, unit
 from tests.qdrant_stand_in import standing_in
-from tests.servers import redis_binary, running
+from tests.servers import comes_true, redis_binary, running
 
 SCOPES = 200
-PATIENCE_S = 240
+LEASE_S, LONG_LEASE_S = "20", "600"
+"""What a killed worker had claimed is due again after the first; a worker that is only slow keeps its claim for the second."""
 
 
 @pytest.mark.slow
@@ -37,10 +37,10 @@ def test_two_workers_consolidate_each_due_user_exactly_once(tmp_path: Path, kill
     with standing_in() as qdrant, running(redis_binary(), tmp_path / "redis") as server, ExitStack() as stack:
         settings = {
             "HINDSIGHT_REDIS_URL": server.url, "HINDSIGHT_QDRANT_URL": qdrant.url, "HINDSIGHT_EMBEDDINGS": "hash",
-            "HINDSIGHT_CONSOLIDATION__TICK_S": "1", "HINDSIGHT_CONSOLIDATION__LEASE_S": "6", "HINDSIGHT_TIMEOUT_S": "20",
+            "HINDSIGHT_CONSOLIDATION__TICK_S": "1", "HINDSIGHT_CONSOLIDATION__LEASE_S": LEASE_S if killed else LONG_LEASE_S,
         }  # fmt: skip
         config = HindsightConfig(
-            redis_url=server.url, qdrant_url=qdrant.url, embeddings="hash", timeout_s=20, path=tmp_path,
+            redis_url=server.url, qdrant_url=qdrant.url, embeddings="hash", path=tmp_path,
             consolidation=ConsolidationConfig(in_process=False),
         )  # fmt: skip
         memory = stack.enter_context(HindsightMemory.open(config=config))
@@ -48,14 +48,17 @@ def test_two_workers_consolidate_each_due_user_exactly_once(tmp_path: Path, kill
         workers = [stack.enter_context(_worker(settings, tmp_path, number)) for number in range(2)]
         client = stack.enter_context(server.client())
         if killed:
-            _wait(lambda: client.llen("consolidated") >= 20)
+            assert comes_true(lambda: client.llen("consolidated") >= 20)
             workers[0].send_signal(signal.SIGKILL)
-        _wait(lambda: not memory._run(_peek()))
+        assert comes_true(lambda: not memory._run(_peek()))
+        # One that died between the end of its work and its word of it has told nobody.
+        assert comes_true(lambda: client.llen("consolidated") >= SCOPES - killed)
         done = Counter(owner.decode() for owner in client.lrange("consolidated", 0, -1))
-        assert set(done) == {Scope(user_id=f"u{number}").owner for number in range(SCOPES)}
         assert set(done.values()) == {1}
-        for number in range(0, SCOPES, 40):
-            assert len([*memory.units(scope=f"u{number}"), *memory.archived(scope=f"u{number}")]) == 2
+        users = [f"u{number}" for number in range(SCOPES)]
+        assert set(done) <= {Scope(user_id=user).owner for user in users}
+        for user in [*users[::40], *(user for user in users if Scope(user_id=user).owner not in done)]:
+            assert (len(memory.units(scope=user)), len(memory.archived(scope=user))) == (0, 2)  # said long ago
 
 
 def test_workers_without_a_redis_say_what_to_set():
@@ -97,10 +100,3 @@ def _worker(settings: dict[str, str], directory: Path, number: int) -> Iterator[
         finally:
             os.killpg(process.pid, signal.SIGKILL)  # the beat is a process of its own
             process.wait()
-
-
-def _wait(done: Any) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not done():
-        assert time.monotonic() < end, "the workers did not get it done in time"
-        time.sleep(0.2)

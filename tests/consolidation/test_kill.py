@@ -33,7 +33,7 @@ def killed_runs(directory: Path, *servers: str) -> list[dict[str, Any]]:
     """The lines that the worker prints, in a process that dies with the test."""
     made = subprocess.run(
         [sys.executable, "-m", "tests.consolidation.kill_worker", str(directory), *servers],
-        cwd=directory, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=900, check=False,
+        cwd=directory, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=1_800, check=False,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     return [json.loads(line) for line in made.stdout.splitlines()]

@@ -22,6 +22,7 @@ from tests.clock import FakeClock
 from tests.consolidation.scene import store, unit
 from tests.memory.opening import open_memory
 from tests.nodes.agents import run_of
+from tests.servers import PATIENCE_S, comes_true
 
 ROOT = Path(__file__).parents[2]
 BY_HAND = ConsolidationConfig(in_process=False)
@@ -81,7 +82,6 @@ def test_a_run_with_texts_that_no_model_could_read_is_due_again(tmp_path: Path, 
 
 
 def test_the_process_consolidates_by_itself(tmp_path: Path, clock: FakeClock):
-    ran = threading.Event()
     with open_memory(tmp_path, clock=clock, consolidation=ConsolidationConfig(tick_s=0.02)) as memory:
         store(
             memory,
@@ -90,13 +90,7 @@ def test_the_process_consolidates_by_itself(tmp_path: Path, clock: FakeClock):
         )
         memory.touch(scope="u1")
         clock.advance(minutes=6)
-        for _ in range(500):
-            if not due(memory):
-                ran.set()
-                break
-            ran.wait(0.02)
-        assert ran.is_set()
-        memory.settle()
+        assert comes_true(lambda: not due(memory))  # a claimed run is due until it is done
         assert sorted(one.status for one in memory.units(scope="u1")) == ["active", "superseded"]
 
 
@@ -110,8 +104,8 @@ def test_a_tick_that_fails_does_not_end_the_thread(caplog: pytest.LogCaptureFixt
         raise ValueError("not this time")
 
     writer.every(0.01, tick)
-    assert ticked.wait(10)
-    assert writer.close(1.0)
+    assert ticked.wait(PATIENCE_S)
+    assert writer.close(PATIENCE_S)
     assert "not this time" in caplog.text
 
 
@@ -125,7 +119,7 @@ def test_a_script_that_forgets_to_close_exits_and_what_was_due_is_due_at_the_nex
     )
     done = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "memory")], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "said\n"), done.stderr
     with open_memory(tmp_path, consolidation=BY_HAND) as memory:

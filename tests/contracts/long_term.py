@@ -102,7 +102,7 @@ class Bench:
             prepare_edge(self.path, SPACE)
             return EdgeLongTermStore(self.path, space)
         url = os.environ["QDRANT_URL"] if self.stand_in is None else self.stand_in.url
-        return QdrantLongTermStore(url, space, prefix=self.prefix, timeout_s=10.0)
+        return QdrantLongTermStore(url, space, prefix=self.prefix, timeout_s=60.0)
 
     def open(self, space: EmbeddingSpace = SPACE) -> Asker:
         asker = Asker(store=self.store(space), mode=self.mode)

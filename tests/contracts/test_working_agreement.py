@@ -82,8 +82,8 @@ class SideBySide(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
-        self.sqlite = SqliteWorkingStore(Path(self.folder.name) / "w", timeout_s=5, clock=FakeClock())
-        self.redis = RedisWorkingStore(self.url, prefix=f"side-{uuid4().hex}", timeout_s=5)
+        self.sqlite = SqliteWorkingStore(Path(self.folder.name) / "w", timeout_s=60, clock=FakeClock())
+        self.redis = RedisWorkingStore(self.url, prefix=f"side-{uuid4().hex}", timeout_s=60)
         self.claims: list[tuple[Claim, Claim]] = []
 
     @rule(op=DUE)

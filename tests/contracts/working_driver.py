@@ -23,7 +23,7 @@ class Driver:
     mode: Mode
     runner: asyncio.Runner
     ttl_s: float
-    """A short time to live for tests of expiry."""
+    """A time to live for tests of expiry."""
     expire: Callable[[], object]
     """Let `ttl_s` pass for the store."""
 

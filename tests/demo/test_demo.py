@@ -17,6 +17,7 @@ from hindsight_langgraph.demo.run import question_all, replay, run_demo
 from hindsight_langgraph.demo.script import read_script
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.records import Role
+from tests.servers import comes_true
 
 
 def printed() -> Console:
@@ -49,7 +50,7 @@ def test_a_killed_demo_goes_on_where_it_was_and_ends_as_one_that_was_never_kille
     replay(whole, 1, console=printed())
     part = [sys.executable, "-m", "hindsight_langgraph.demo", str(killed), "1"]
     with subprocess.Popen(part, stdout=subprocess.DEVNULL) as process:
-        wait_for((killed / "working.sqlite").exists)
+        assert comes_true((killed / "working.sqlite").exists)
         time.sleep(1.5)  # somewhere in the middle; wherever it is, the end is the same
         process.send_signal(signal.SIGKILL)
     replay(killed, 1, console=printed())
@@ -59,14 +60,6 @@ def test_a_killed_demo_goes_on_where_it_was_and_ends_as_one_that_was_never_kille
 def contents(path: Path) -> dict[str, tuple[str, int]]:
     with HindsightMemory.open(path) as memory:
         return {unit.id: (unit.content, unit.confirmations) for unit in memory.units(scope=read_script().user_id)}
-
-
-def wait_for(condition: object, timeout_s: float = 60.0) -> None:
-    assert callable(condition)
-    end = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < end, "it did not start"
-        time.sleep(0.05)
 
 
 def test_a_question_that_nothing_answers_is_admitted():

@@ -35,7 +35,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
     """One pair of embedded stores for all tests: every test is another user of it."""
     directory = tmp_path_factory.mktemp("memory")
     clock = FakeClock(T0)
-    working = SqliteWorkingStore(Path(directory) / "working.sqlite", timeout_s=5.0, clock=clock)
+    working = SqliteWorkingStore(Path(directory) / "working.sqlite", timeout_s=60.0, clock=clock)
     long_term = EdgeLongTermStore(directory / "units", HashEmbedder.space)
     yield Runtime(working=working, long_term=long_term, embedder=HashEmbedder(), chat=None, clock=clock, retry_after_s=10.0)
     long_term.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +66,10 @@ SECRETS = [
     ("it is Zk9vQ2pLx8RmT4bWn7Yc3HsJ6dFg1aUe", ["Zk9vQ2pLx8RmT4bWn7Yc3HsJ6dFg1aUe"]),
     ("api key is q8w7e6r5t4", ["q8w7e6r5t4"]),
     ("the token's abc-123-def", ["abc-123-def"]),
+    ('password: "correct horse battery staple"', ["correct horse battery staple"]),
+    ("the passphrase is “open sesame nine”.", ["open sesame nine"]),
+    ("<db:password>hunter2</db:password>", ["hunter2"]),
+    ('{"密码":"abcDEF99","用户":"李"}', ["abcDEF99"]),
 ]
 
 
@@ -108,6 +114,11 @@ HARMLESS = [
     "I use Vim and pytest. 我喜欢茉莉毛尖。",
     "EXP-12 的学习率 1e-4",
     "The meeting at 10:30 is about tokens and secrets.",
+    '{"password": "must be at least 8 characters"}',
+    '{"password": "", "user": "bob"}',
+    '{"password":null,"user":"bob"}',
+    '{"token_count":"1234"}',
+    'he said the password is "not what you think it is".',
 ]
 
 
@@ -120,6 +131,44 @@ def test_the_useful_part_stays() -> None:
     clean, counts = redact("the staging db password is Pl4ce-holder!77, ask Ines")
     assert clean == "the staging db password is [redacted], ask Ines"
     assert counts == {"password": 1}
+
+
+SECRET_VALUES = st.text("aZ9#-_!.'\\\"{}[],:", min_size=4, max_size=12).map(lambda tail: f"x7{tail}Q")
+
+
+@given(
+    secret=SECRET_VALUES,
+    name=st.sampled_from(["password", "db_password", "apiKey", "密码", "client_secret"]),
+    compact=st.booleans(),
+    deep=st.integers(0, 2),
+    within=st.booleans(),
+)
+def test_json_stays_json_without_its_secret(secret: str, name: str, compact: bool, deep: int, within: bool) -> None:
+    separators = (",", ":") if compact else None
+
+    def dumped(value: str) -> str:
+        told: object = {"user": "bob", name: value, "rows": [1, 2], "note": "kept as it is"}
+        for _ in range(deep):
+            told = {"data": [told]}
+        text = json.dumps(told, separators=separators, ensure_ascii=False)
+        return json.dumps({"body": text}, ensure_ascii=False) if within else text
+
+    assert redact(dumped(secret)) == (dumped(REDACTED), {"password": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ('{"password": "hunter2"}', '{"password": "[redacted]"}'),
+        ("{'token': 'abc123', 'n': 1}", "{'token': '[redacted]', 'n': 1}"),
+        ("{password: hunter2}", "{password: [redacted]}"),
+        ("user=bob&password=hunter2&page=2", "user=bob&password=[redacted]&page=2"),
+        ('export PASSWORD="hunter2"; ls', 'export PASSWORD="[redacted]"; ls'),
+        ('{"password": ["hunter2", "swordfish1"]}', '{"password": ["[redacted]", "[redacted]"]}'),
+    ],
+)
+def test_what_stands_around_a_secret_stays(text: str, clean: str) -> None:
+    assert redact(text)[0] == clean
 
 
 @pytest.mark.parametrize("text", [case[0] for case in SECRETS])

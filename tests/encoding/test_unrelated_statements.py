@@ -51,7 +51,7 @@ class Conversations:
         self._embedder = embedder
         self._users = 0
         self.runtime = Runtime(
-            working=SqliteWorkingStore(directory / "working.sqlite", timeout_s=5.0, clock=self._clock),
+            working=SqliteWorkingStore(directory / "working.sqlite", timeout_s=60.0, clock=self._clock),
             long_term=EdgeLongTermStore(directory / "units", embedder.space),
             embedder=embedder,
             chat=None,

@@ -20,6 +20,7 @@ from hindsight_langgraph.ops import Answer, ChatMessage, Complete, Embed, PutUni
 from hindsight_langgraph.plan import Op, Plan, adrive, ask, drive
 from hindsight_langgraph.records import Kind, Role, Scope, Status, Triple, Turn
 from tests.encoding.conftest import T0, Memory, texts_of
+from tests.servers import PATIENCE_S
 
 
 class Recorder:
@@ -179,7 +180,7 @@ def test_two_writers_of_one_fact_end_with_one_active_unit_said_twice(memory: Mem
             reply = memory.runtime.answer(op)
             if isinstance(op, SearchUnits) and not met:  # both are past their check before either writes
                 met = True
-                barrier.wait(timeout=20)
+                barrier.wait(timeout=PATIENCE_S)
             return reply
 
         plan = write_turns([turn], context=(), scope=memory.scope, now=T0, config=WriteConfig(), tools=memory.tools)

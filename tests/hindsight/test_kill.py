@@ -24,7 +24,7 @@ def left(request: pytest.FixtureRequest, tmp_path: Path) -> list[dict[str, Any]]
     if request.param == "redis":
         server: Server = request.getfixturevalue("valkey")
         command.append(server.url)
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1_800, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -230,6 +230,6 @@ def test_rankers_that_a_later_training_left_alone_stay_in_use(tmp_path: Path):
 def test_damaged_rankers_are_an_error_that_says_what_to_run(tmp_path: Path):
     shelf = RankerShelf(tmp_path)
     (tmp_path / "rankers-1.json").write_text("nonsense")
-    shelf.stored.use(1)
+    shelf.use(1)
     with pytest.raises(ConfigError, match="hindsight train --back"):
         shelf.load()

@@ -23,6 +23,7 @@ from hindsight_langgraph.records import Scope
 from tests.clock import FakeClock
 from tests.memory.opening import open_memory
 from tests.nodes.agents import build, run_of
+from tests.servers import PATIENCE_S
 
 FACT = "I prefer window seats on trains."
 ASKED = "Which seats do I prefer?"
@@ -69,7 +70,7 @@ def test_a_script_that_forgets_to_close_still_ends(tmp_path: Path):
         f"memory = open_memory(Path({str(tmp_path)!r}))\n"
         f"memory.annotate([('user', {FACT!r})], scope='u1')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2], timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2], timeout=PATIENCE_S)
     assert done.returncode == 0
 
 
@@ -80,7 +81,12 @@ def test_a_second_process_on_the_directory_is_told_so(tmp_path: Path, memory: Hi
         f"open_memory(Path({str(tmp_path)!r}), on_error='raise').recall('x', scope='u1')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2], timeout=60, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        check=False,
+        cwd=Path(__file__).parents[2],
+        timeout=PATIENCE_S,
+        capture_output=True,
+        text=True,
     )
     assert "HINDSIGHT_QDRANT_URL" in done.stderr
 

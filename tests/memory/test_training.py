@@ -78,7 +78,7 @@ def test_versions_are_kept_and_going_back_ends_at_none(tmp_path: Path):
     assert loaded is not None
     assert loaded.matrix[0, 0] == 0.25
     assert (shelf.back(), shelf.back(), shelf.back()) == (1, None, None)
-    assert shelf.versions == [1, 2]
+    assert shelf.numbers == [1, 2]
 
 
 def test_an_adapter_of_another_embedding_model_is_not_used(tmp_path: Path):

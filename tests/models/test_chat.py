@@ -25,6 +25,7 @@ from hindsight_langgraph.ops import Answer, ChatMessage, Complete
 from hindsight_langgraph.plan import Op, drive
 from hindsight_langgraph.records import Role, Scope, Turn
 from tests.local_http import JsonRequests, listening
+from tests.servers import PATIENCE_S
 
 SCHEMA = {
     "title": "memories",
@@ -44,19 +45,23 @@ class StandIn:
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.most_at_once = 0
+        self.fewest_at_once = 0
+        """An answer waits until so many were asked for at once."""
         self.delay_s = 0.0
         self.content: str | None = '{"facts": []}'
         self.finish_reason = "stop"
         self.refused: set[str] = set()
         self.status = 200
         self._at_once = 0
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
 
     def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         with self._lock:
             self.bodies.append(body)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
+            self._lock.notify_all()
+            self._lock.wait_for(lambda: self.most_at_once >= self.fewest_at_once, PATIENCE_S)
         time.sleep(self.delay_s)
         with self._lock:
             self._at_once -= 1
@@ -189,7 +194,7 @@ def test_a_model_that_is_not_there_is_unavailable() -> None:
 
 async def test_no_more_calls_than_allowed_run_at_once(stand_in: tuple[StandIn, str]) -> None:
     server, url = stand_in
-    server.delay_s = 0.05
+    server.delay_s, server.fewest_at_once = 0.05, 2
     chat = _chat(url, max_concurrency=2)
     await asyncio.gather(*(chat.acomplete(OP) for _ in range(6)))
     assert (len(server.bodies), server.most_at_once) == (6, 2)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hindsight_langgraph.config import RecallConfig
+from hindsight_langgraph.ops import SearchUnits
 from hindsight_langgraph.plan import adrive, drive
 from hindsight_langgraph.recall.pipeline import RecallTools, recall_units
 from hindsight_langgraph.recall.recollection import Query, Stage, Standing
@@ -290,6 +291,18 @@ def test_a_turn_that_was_written_is_not_recalled_twice(memory: Remembering) -> N
     memory.put(unit("a", "The user's blood type is B negative.", sources=("t9",)))
     turn = Turn(id="t9", role=Role.USER, text="My blood type is B negative.", at=NOW - DAY)
     assert [u.id for u in memory.recall("What is my blood type?", session=(turn,)).units] == ["a"]
+
+
+def test_a_turn_that_says_what_was_superseded_since_is_not_recalled(memory: Remembering) -> None:
+    memory.put(unit("a", "The user's blood type is A.", sources=("t9",), status=Status.SUPERSEDED))
+    turn = Turn(id="t9", role=Role.USER, text="My blood type is A.", at=NOW - DAY)
+    assert not memory.recall("What is my blood type?", session=(turn,)).units
+
+
+def test_the_present_session_costs_no_search_of_its_own(memory: Remembering) -> None:
+    turn = Turn(id="t9", role=Role.USER, text="My blood type is B negative.", at=NOW - DAY)
+    memory.recall("What is my blood type?", session=(turn,))
+    assert sum(isinstance(op, SearchUnits) for op in memory.asked) == 1
 
 
 def test_a_turn_from_before_the_window_is_left_out(memory: Remembering) -> None:

@@ -22,12 +22,13 @@ from hindsight_langgraph.recall.cues import read_cues
 from hindsight_langgraph.recall.cut import cut_rank
 from hindsight_langgraph.recall.decay import NEUTRAL, decay, rate_of_half_life
 from hindsight_langgraph.recall.digest import digest
+from hindsight_langgraph.recall.facts import HISTORY_WEIGHT, Facts
 from hindsight_langgraph.recall.filter import overtaken, standing_at
 from hindsight_langgraph.recall.naming import is_rival, named_things
 from hindsight_langgraph.recall.recollection import Item, Query, Question, Route, Standing
 from hindsight_langgraph.recall.route import by_rules, route
 from hindsight_langgraph.recall.score import score
-from hindsight_langgraph.recall.terms import HISTORY_WEIGHT, weight
+from hindsight_langgraph.recall.terms import weights
 from hindsight_langgraph.records import (
     CausalRole,
     Episode,
@@ -261,7 +262,7 @@ def test_weighted_normalises_the_weights_over_the_candidates() -> None:
 
 def test_a_superseded_unit_weighs_a_tenth_at_most() -> None:
     old = unit("a", "x", status=Status.SUPERSEDED, confidence=1.0, references=50)
-    assert weight(old, NOW, per_day=0.0) == HISTORY_WEIGHT
+    assert weights([Facts(old)], NOW, per_day=0.0).tolist() == [HISTORY_WEIGHT]
 
 
 @given(
