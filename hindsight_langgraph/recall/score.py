@@ -18,7 +18,7 @@ from hindsight_langgraph.recall.channels import RANKED, Candidate
 from hindsight_langgraph.recall.decay import decay
 from hindsight_langgraph.recall.facts import ROLE_WEIGHT, Facts
 from hindsight_langgraph.recall.recollection import Cues, Route
-from hindsight_langgraph.recall.succession import inherit
+from hindsight_langgraph.recall.succession import heirs, inherit, lift
 from hindsight_langgraph.recall.terms import Column, Columns, Terms, describe, importance_now, rows
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Region, Tier
 
@@ -156,7 +156,8 @@ def score(
     """
     facts = [facts_of(candidate.unit) for candidate in candidates]
     columns = describe(candidates, facts, cues, route, now=now, decay_per_day=config.decay_per_day, cosine_floor=cosine_floor)
-    inherit(candidates, columns, cues)
+    heir_of = heirs(candidates, cues)
+    inherit(columns, heir_of)
     if config.preset == "fused":
         values: list[float] = _fused(candidates, facts, columns, cues, off=config.off).tolist()
         terms = rows(columns)
@@ -169,6 +170,7 @@ def score(
     for place, known in enumerate(facts):
         if known.marked:
             values[place] = _biased(values[place], terms[place], known.unit, config)
+    lift(values, heir_of)
     scored = [
         Scored(candidate=candidate, terms=told, score=value)
         for candidate, told, value in zip(candidates, terms, values, strict=True)
