@@ -32,7 +32,7 @@ def test_the_unit_that_shares_words_with_the_question_holds_more_of_it(asked: st
 
 def test_a_word_that_every_unit_holds_counts_less_than_a_rare_one() -> None:
     units = [unit("a", "Petrel is moored."), unit("b", "Petrel's mast is new."), unit("c", "Petrel leaks.")]
-    common, rare, _ = shares(cues("Petrel's mast"), [pieces_of(one) for one in units])
+    common, rare, _ = shares(cues("Petrel's mast"), [pieces_of(told) for told in units])
     assert rare - common > common
 
 
