@@ -61,9 +61,10 @@ KINDS: Mapping[str, tuple[type[HindsightError], str]] = {
 }
 """Every class of `redis.exceptions`, by name: versions differ in which they have, and looking one up imports nothing."""
 
-# Inside a script the code is somewhere in the message, and the class is only ResponseError.
+# Inside a script the code is somewhere in the message, and the class is only ResponseError. Redis 7 answers a long request that comes
+# without a password with "Protocol error: unauthenticated multibulk length".
 _CODES = re.compile(
-    r"\b(?:(NOAUTH|WRONGPASS|NOPERM|ACL failure|user executing the script)"
+    r"\b(?:(NOAUTH|WRONGPASS|NOPERM|ACL failure|user executing the script|unauthenticated)"
     r"|(LOADING|READONLY|MISCONF|OOM|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|NOREPLICAS|BUSY))\b"
 )
 

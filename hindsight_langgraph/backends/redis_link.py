@@ -218,7 +218,7 @@ class RedisLink:
             return error
         if isinstance(error, (exceptions.AuthenticationError, exceptions.NoPermissionError)):
             return StoreAuthError(f"{self._shown} refused the credentials: {error}; check user and password in the URL")
-        if isinstance(error, exceptions.ResponseError) and str(error).startswith(("NOAUTH", "WRONGPASS", "NOPERM")):
+        if isinstance(error, exceptions.ResponseError) and str(error).startswith(_REFUSED):
             return StoreAuthError(f"{self._shown} refused the credentials: {error}; check user and password in the URL")
         full = isinstance(error, exceptions.OutOfMemoryError)
         if full or (isinstance(error, exceptions.ResponseError) and str(error).startswith(_PASSING)):
@@ -230,6 +230,8 @@ class RedisLink:
         return error
 
 
+_REFUSED = ("NOAUTH", "WRONGPASS", "NOPERM", "Protocol error: unauthenticated")
+"""Answers to a request without the right password; the last is that of Redis 7 to a long one."""
 _PASSING = ("OOM", "LOADING", "BUSY", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "READONLY", "NOREPLICAS", "MISCONF")
 """Answers of a server that is up and cannot do its work at the moment."""
 

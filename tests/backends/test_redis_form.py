@@ -198,6 +198,7 @@ def test_every_error_of_redis_py_is_mapped_by_name(error: type[Exception]):
             StoreAuthError,
         ),
         (redis.exceptions.ResponseError("ACL failure in script: User app has no permissions"), StoreAuthError),
+        (redis.exceptions.ResponseError("Protocol error: unauthenticated multibulk length"), StoreAuthError),
         (redis.exceptions.ResponseError("WRONGTYPE Operation against a key"), StoreRejected),
         (redis.exceptions.BusyLoadingError("LOADING Redis is loading the dataset"), StoreUnavailable),
         (redis.exceptions.ClusterDownError("CLUSTERDOWN The cluster is down"), StoreUnavailable),

@@ -338,7 +338,8 @@ class TestErrors:
         assert len(kinds) > 20
         for kind in kinds:
             assert isinstance(link._error_of(_made(kind)), StoreError), kind
-        assert isinstance(link._error_of(redis.ResponseError("NOAUTH Authentication required.")), StoreAuthError)
+        for said in ("NOAUTH Authentication required.", "Protocol error: unauthenticated multibulk length"):
+            assert isinstance(link._error_of(redis.ResponseError(said)), StoreAuthError)
         assert isinstance(link._error_of(redis.exceptions.TimeoutError()), StoreUnavailable)
         assert not isinstance(link._error_of(KeyError("a bug of ours")), StoreError)
 

@@ -33,14 +33,14 @@ def working_backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def prefix() -> str:
+def working_prefix() -> str:
     """Of the keys of this test."""
     return f"test-{uuid4().hex}"
 
 
 @pytest.fixture
 def open_working(
-    working_backend: str, request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock, prefix: str
+    working_backend: str, request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock, working_prefix: str
 ) -> Iterator[OpenStore]:
     """Opens stores that share what they hold, as processes of one deployment do."""
     opened: list[WorkingStore] = []
@@ -50,7 +50,7 @@ def open_working(
             opened.append(SqliteWorkingStore(tmp_path / "memory" / "working.sqlite", timeout_s=TIMEOUT_S, clock=clock))
         else:
             url, cluster = server_of(working_backend, request)
-            opened.append(RedisWorkingStore(url, prefix=prefix, timeout_s=TIMEOUT_S, cluster=cluster))
+            opened.append(RedisWorkingStore(url, prefix=working_prefix, timeout_s=TIMEOUT_S, cluster=cluster))
         return opened[-1]
 
     yield open_store
@@ -65,12 +65,12 @@ def working(open_working: OpenStore) -> WorkingStore:
 
 @pytest.fixture(params=("sync", "async"))
 def driver(
-    request: pytest.FixtureRequest, working: WorkingStore, working_backend: str, clock: FakeClock, prefix: str
+    request: pytest.FixtureRequest, working: WorkingStore, working_backend: str, clock: FakeClock, working_prefix: str
 ) -> Iterator[Driver]:
     if working_backend == "sqlite":
         expire: Callable[[], object] = partial(clock.advance, seconds=TTL_S)
     else:
-        expire = partial(let_pass, *server_of(working_backend, request), prefix)
+        expire = partial(let_pass, *server_of(working_backend, request), working_prefix)
     with asyncio.Runner() as runner:
         yield Driver(store=working, mode=request.param, runner=runner, ttl_s=TTL_S, expire=expire)
         runner.run(working.aclose())

@@ -1,5 +1,5 @@
 """Working memory is tested on the stores of the contract suite."""
 
-from tests.contracts.conftest import open_working, working, working_backend
+from tests.contracts.conftest import open_working, working, working_backend, working_prefix
 
-__all__ = ["open_working", "working", "working_backend"]
+__all__ = ["open_working", "working", "working_backend", "working_prefix"]
