@@ -99,7 +99,7 @@ def _able(unit: MemoryUnit) -> bool:
     return (
         triple is not None
         and not triple.negated
-        and subject_keys(triple.subject) != {frozenset({USER})}
+        and subject_keys(triple.subject) != frozenset({frozenset({USER})})
         and unit.status is Status.ACTIVE
         and not unit.raw
         and not is_made(unit)

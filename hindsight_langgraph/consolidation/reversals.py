@@ -15,18 +15,10 @@ from hindsight_langgraph.consolidation.forget_request import about, read_forget_
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.wordings import numbered_names
+from hindsight_langgraph.encoding.wordings import numbered_names, things_ended
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Role, Status
 
-_ENDED: Final = re.compile(
-    r"\b(?:gone off|went off|fed up with|sick of|tired of|(?:can't|cannot) stand|(?:stopped|quit|gave up|given up) (?:liking |using |eating |drinking )?"
-    r"|no longer (?:like|want|need|use|enjoy|eat|drink|care for)s?|(?:don't|do not|doesn't|does not) (?:like|want|need|use|enjoy|eat|drink) (?=.{1,40}\bany ?more)"
-    r"|had enough of)\s+(?:the |any |my )?(?P<en>[\w'-]+(?: (?!any|more|so|and|but|now|since|because)[\w'-]+)?)"
-    r"|(?P<zh>[\u4e00-\u9fffA-Za-z]{1,6}?)(?:我|们|是|真|已经|早|都)*(?:喝|吃|用|看|听)?(?:腻|厌)了"
-    r"|(?:不再|再也不|别再|不要再)(?:给我|跟我|给|向我|帮我)?(?:想|要|喜欢|爱|用|喝|吃|出|做|推荐|提|发|看|买)+(?P<zh2>[\u4e00-\u9fffA-Za-z]{1,8})",
-    re.IGNORECASE,
-)
 _POINTED: Final = re.compile(
     r"\b(?:that|the|this|my) (?P<en>[\w'-]+(?: [\w'-]+)?) (?:has|have|is|was|were|got|'s|isn't|turned|leaked|expired)\b.{0,60}?[,.;!]\s*(?:so |please |just )*"
     r"(?:forget|delete|erase|drop|remove|ignore|scrap) (?:it|that|them|those)\b"
@@ -74,8 +66,7 @@ def taken_back(newer: MemoryUnit, older: Iterable[MemoryUnit]) -> list[tuple[Mem
     renumbered = _renumbered(newer, pool)
     if renumbered:
         return renumbered
-    for match in _ENDED.finditer(text):
-        thing = match["en"] or match["zh"] or match["zh2"]
+    for thing in things_ended(text):
         wanted = set(terms(thing)) - _POINTERS
         meant = [unit for unit in pool if wanted and wanted <= set(terms(unit.content)) and _is_wish(unit)]
         if 0 < len(meant) <= _MOST:
@@ -112,7 +103,7 @@ _POINTERS: Final = frozenset(terms("it that this them those these one thing way 
 def _is_wish(unit: MemoryUnit) -> bool:
     """Whether a text states a taste or wish in favour of something."""
     said = unit.source_text or unit.content
-    return bool({"preference", "instruction"} & cues(said)) and _ENDED.search(said) is None
+    return bool({"preference", "instruction"} & cues(said)) and not things_ended(said)
 
 
 def _able(unit: MemoryUnit) -> bool:

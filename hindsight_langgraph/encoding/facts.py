@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from hindsight_langgraph.encoding.cues import cues
+from hindsight_langgraph.encoding.cues import KEEP_IN_MIND, cues
 from hindsight_langgraph.encoding.values import read_value
 from hindsight_langgraph.encoding.wordings import ENDED, LABELLED, RESTATED, TOLD_APART
 from hindsight_langgraph.lexical import terms
@@ -22,8 +22,9 @@ _COUNT: Final = (
 )
 _MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\u4e00-\u9fff]{{1,2}}))", re.IGNORECASE)
 _COUNTED: Final = re.compile(
-    rf"(?:{_COUNT}|[一二两三四五六七八九十百千万半]+)\s?(?:(?P<en>[a-z%€£$]+)|(?P<zh>[\u4e00-\u9fff]{{1,2}}))?", re.IGNORECASE
+    rf"(?:{_COUNT}|[一二两三四五六七八九十百千万]+)\s?(?:(?P<en>[a-z%€£$]+)|(?P<zh>[\u4e00-\u9fff]{{1,2}}))?", re.IGNORECASE
 )
+_HALF: Final = re.compile(r"半([片个斤杯包碗瓶袋勺天])")
 _NAME: Final = re.compile(
     r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
 )
@@ -80,7 +81,7 @@ def _read(text: str, said: str, entities: tuple[str, ...]) -> Facts:
     return Facts(
         words=frozenset(terms(text)),
         signs=frozenset(_HAN.findall(text)) - _LIGHT_HAN,
-        cues=cues(said),
+        cues=cues(KEEP_IN_MIND.sub("", said)),
         numbers=frozenset(_NUMBER.findall(text)),
         measures=frozenset(term for found in _MEASURED.findall(text) for term in terms(" ".join(found))),
         values=frozenset(_NUMBER.findall(said)) | _names(said),
@@ -96,6 +97,8 @@ def _read(text: str, said: str, entities: tuple[str, ...]) -> Facts:
 
 def _amounts(said: str) -> Mapping[str, frozenset[Fraction]]:
     found: defaultdict[str, set[Fraction]] = defaultdict(set)
+    for match in _HALF.finditer(said):
+        found[match[1]].add(Fraction(1, 2))
     for match in _COUNTED.finditer(said):
         for number, scale in read_value(match[0]).amounts:
             label = scale or _measure_word(match["zh"] or "") or (match["en"] or "").casefold().removesuffix("s")

@@ -26,7 +26,7 @@ _LIGHT: Final = frozenset(
     )
 )
 """Words that carry no value: of politeness, of repeating, of asking for something."""
-_LIGHT_HAN: Final = frozenset("的了啊就都也是在我你您吧呢哦请给用和跟与把被们这那要")
+_LIGHT_HAN: Final = frozenset("点些的了啊就都也是在我你您吧呢哦请给用和跟与把被们这那要")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
 _VALUE: Final = re.compile(r"[A-Za-z]+[-_.]?\d[\w.-]*|\d+(?:[.,:]\d+)*|(?<=\s)[A-Z][\w-]+|“[^”]+”|\"[^\"]+\"")
 _LATIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.+#-]*")
@@ -111,9 +111,10 @@ def _has_covered_clauses(said: str, before: str) -> bool:
         and _numbers(clause) <= _numbers(before)
     ]
     full = {clause: whole for clause, part, whole in shares if part == whole > 0}
-    if sum(full.values()) >= (_SAYING - 1 if _SAID_SO.search(said) else _SAYING):
+    if sum(full.values()) >= _SAYING:
         return True
-    return _SAID_SO.search(said) is not None and any("negation" in cues(clause) for clause in full)
+    outright = _SAID_SO.search(said) or _COMPLAINT.search(said)
+    return bool(full) and outright is not None and not _NEWS & cues(_bare(said))
 
 
 def _keeps_off(said: str, before: str) -> bool:

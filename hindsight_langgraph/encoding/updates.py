@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.cues import is_chinese
 from hindsight_langgraph.encoding.facts import Facts, facts_of, words_of
-from hindsight_langgraph.encoding.wordings import ADDS
+from hindsight_langgraph.encoding.wordings import ADDS, things_ended
+from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import Kind, MemoryUnit, Record, Unit01
 
 _SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice", "negation", "task_state"})
@@ -115,11 +116,18 @@ def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
         or adds
         or kept_apart
         or _stays(new, old)
+        or _ends_something_else(new, old)
         or one.told_apart
         or same_again
         or not changes
         or not _comparable(new.kind, old.kind)
     )
+
+
+def _ends_something_else(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether the new text names what is no longer wanted, and the old one says nothing of that."""
+    named = {term for thing in things_ended(new.source_text or new.content) for term in terms(thing)}
+    return bool(named) and not named & words_of(old.content)
 
 
 def _stays(new: MemoryUnit, old: MemoryUnit) -> bool:

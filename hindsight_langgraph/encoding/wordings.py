@@ -34,6 +34,15 @@ ENDED: Final = re.compile(
     re.IGNORECASE,
 )
 """Words by which something comes to its end."""
+ENDED_THING: Final = re.compile(
+    r"\b(?:gone off|went off|fed up with|sick of|tired of|(?:can't|cannot) stand|(?:stopped|quit|gave up|given up) (?:liking |using |eating |drinking )?"
+    r"|no longer (?:like|want|need|use|enjoy|eat|drink|care for)s?|(?:don't|do not|doesn't|does not) (?:like|want|need|use|enjoy|eat|drink) (?=.{1,40}\bany ?more)"
+    r"|had enough of)\s+(?:the |any |my )?(?P<en>[\w'-]+(?: (?!any|more|so|and|but|now|since|because)[\w'-]+)?)"
+    r"|(?P<zh>[\u4e00-\u9fffA-Za-z]{1,6}?)(?:我|们|是|真|已经|早|都)*(?:喝|吃|用|看|听)?(?:腻|厌)了"
+    r"|(?:不再|再也不|别再|不要再)(?:给我|跟我|给|向我|帮我)?(?:想|要|喜欢|爱|用|喝|吃|出|做|推荐|提|发|看|买)+(?P<zh2>[\u4e00-\u9fffA-Za-z]{1,8})",
+    re.IGNORECASE,
+)
+"""Words by which a named thing is no longer wanted or done."""
 TOLD_APART: Final = re.compile(
     r"\b(?:mix\w* (?:it|them|those|these|that)? ?up|confuse|not to be confused|unlike|another one|a different|a second)\b|"
     r"(?:别|不要)(?:和.{1,8})?(?:弄|搞|记|看)(?:混|串|错|反)|不是一回事|另一个",
@@ -52,6 +61,11 @@ _CLAUSE_END: Final = re.compile(r"[.,;!?:。，；！？：\n]+")
 def says_it_ended(text: str) -> bool:
     """Whether a text says that something is over, or that someone left."""
     return ENDED.search(text) is not None
+
+
+def things_ended(text: str) -> list[str]:
+    """What a text names as no longer wanted or done: "I've gone off rye" names rye."""
+    return [match["en"] or match["zh"] or match["zh2"] for match in ENDED_THING.finditer(text)]
 
 
 def numbered_names(text: str) -> Mapping[str, frozenset[str]]:
