@@ -58,7 +58,7 @@ def _looks_back(cues: Cues) -> bool:
     asked = cues.question
     return (
         cues.history
-        or asked in (Question.EARLIEST, Question.BEFORE)
+        or asked in (Question.EARLIEST, Question.BEFORE, Question.AFTER)
         or (asked is Question.WHEN and bool(phrases.WAS.search(cues.text)))
     )
 

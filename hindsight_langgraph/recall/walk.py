@@ -17,7 +17,7 @@ from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.thing_walk import bridging_things, named_words, walk_things
 
 TERM: Final = "walk"
-WEIGHT: Final = 0.14
+WEIGHT: Final = 0.20
 """What a walk adds at the most: about half of what the best unit of a recall scores."""
 HEAD: Final = 60
 """How many of the first hits a walk starts from; those behind are searched no further."""
