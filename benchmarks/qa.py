@@ -1,7 +1,7 @@
 """Questions answered from memory by a chat model and judged by another: LongMemEval and LoCoMo, end to end.
 
     python -m benchmarks.qa --model openai:gpt-4.1-mini [--judge openai:gpt-4.1] [--sets longmemeval,locomo] [--most 20] [--out FILE]
-    python -m benchmarks.qa --managed [--writer openai:gpt-4.1-mini] ...
+    python -m benchmarks.qa --managed [--writer openai:gpt-4.1-mini] [--off forgetting] ...
     python -m benchmarks.qa --local --most 2            # no key: the very small model of the tests, on this machine
 
 Any model that LangChain's `init_chat_model` names; OPENAI_API_KEY and OPENAI_BASE_URL (or those of another provider) say where it is.
@@ -10,7 +10,7 @@ memory; with `--managed` the history is written through the public door instead,
 and a full consolidation after each session; with `--full` the record is the whole history. Every answer is a line of `--out` as soon as
 it is judged, and a run that broke off goes on from there.
 
-Ends with one JSON object: `model`, `judge`, `k`, `budget` (null with `--full`), `writing`, and one object a set over the questions of this
+Ends with one JSON object: `model`, `judge`, `k`, `budget` (null with `--full`), `writing`, `off`, and one object a set over the questions of this
 run with `n`, `accuracy` by the judge with its 95 % `interval`, `unjudged` (neither yes nor no; counted as wrong), `empty` (nothing was
 recalled), `f1` (LoCoMo's own measure), `evidence` (the share of the labelled turns that the record was read from), the same by
 category, and the medians `record_tokens` (estimated), `prompt_tokens` and `answer_tokens` (as the provider counts them).
@@ -55,6 +55,8 @@ class Setting:
     """None for the full history."""
     writing: str
     """"turns" as they are, or managed: by "rules", or by the chat model of this name."""
+    off: str
+    """Passes of consolidation that never ran, comma-separated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,11 +104,14 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--managed", action="store_true", help="the history written through the public door, not turn by turn as it is"
     )
     options.add_argument("--writer", help="the chat model that a managed memory reads turns with; by rules without it")
+    options.add_argument(
+        "--off", default="", help="passes of a managed memory's consolidation that never run, such as forgetting"
+    )
     options.add_argument("--cache", type=Path, default=Path(".cache"))
     options.add_argument("--out", type=Path, default=Path("qa.jsonl"))
     given = options.parse_args(arguments)
-    if given.writer and not given.managed:
-        options.error("--writer needs --managed")
+    if (given.writer or given.off) and not given.managed:
+        options.error("--writer and --off need --managed")
     return given
 
 
@@ -125,7 +130,7 @@ def opened(given: argparse.Namespace, stack: ExitStack) -> tuple[Setting, Models
 
     setting = Setting(
         model=model, judge=judge, k=given.k, budget=None if given.full else given.budget,
-        writing=(writer or RULES) if given.managed else TURNS,
+        writing=(writer or RULES) if given.managed else TURNS, off=given.off,
     )  # fmt: skip
     return setting, Models(answering=chat(model), judging=chat(judge), writing=chat(writer) if writer else None)
 
@@ -166,7 +171,7 @@ def holding(
     config = RecallConfig(max_items=setting.k, max_tokens=setting.budget)
     if setting.writing == TURNS:
         return as_turns(name, space, config=config, embedder=embedder)
-    return managed(space, config=config, writer=models.writing)
+    return managed(space, config=config, writer=models.writing, off=setting.off.split(",") if setting.off else ())
 
 
 def answered(

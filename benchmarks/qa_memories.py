@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,10 +52,15 @@ def as_turns(name: str, space: Space, *, config: RecallConfig, embedder: CachedE
 
 
 @contextmanager
-def managed(space: Space, *, config: RecallConfig, writer: BaseChatModel | None) -> Iterator[Held]:
-    """Written session by session as an agent would, each followed by a full consolidation; `writer` reads turns, rules do without it."""
+def managed(space: Space, *, config: RecallConfig, writer: BaseChatModel | None, off: Sequence[str] = ()) -> Iterator[Held]:
+    """Written session by session as an agent would, each followed by a full consolidation.
+
+    `writer` reads the turns, rules do without it; `off` are passes of consolidation that never run.
+    """
     clock = _Clock(space.units[0].moment)
-    settings = HindsightConfig(recall=config, consolidation=ConsolidationConfig(in_process=False), on_error="raise")
+    settings = HindsightConfig(
+        recall=config, consolidation=ConsolidationConfig(in_process=False, off=tuple(off)), on_error="raise"
+    )
 
     def ask(question: Question) -> Record:
         clock.moment = question.at

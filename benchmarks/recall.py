@@ -3,7 +3,8 @@
     python benchmarks/recall.py [--data DIR] [--json] [--sets locomo,realtalk,beam,memdaily,gold] [--cache DIR] [--out FILE]
 
 One object a set (`locomo`, `locomo_tune` for conversations 0 to 4, `locomo_report` for 5 to 9, `realtalk`, `beam`, `memdaily`), each with
-`linear` (the weighted sum), `ours` (recall as it ships), the baselines, and for LoCoMo `folds` (a ranker trained by conversation folds);
+`linear` (the weighted sum), `ours` (recall as it ships), the baselines, and for LoCoMo what `hindsight train` learns, by conversation folds:
+`adapter` (a query adapter) and `folds` (with a ranker as well);
 `gold` with the shares of `benchmarks.gold`; `ablations` with one term or stage off at a time on the sets that no weight was fitted on.
 LoCoMo is asked without its adversarial category. Every unit is one message; it is searched among its own user's units.
 """
@@ -18,11 +19,11 @@ from pathlib import Path
 
 from benchmarks.baselines import Baselines
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import ADVERSARIAL, SETS, Question, Space
+from benchmarks.corpora import SETS, Space
 from benchmarks.gold import Asked, dialogue_paths, measure, recall_probes
 from benchmarks.metrics import Row, judge, mean, summary
 from benchmarks.options import gold_of, parser, sets_of
-from benchmarks.ranker import LINEAR, Case, by_folds, case_of
+from benchmarks.ranker import asked_of, by_folds
 from benchmarks.vectors import CachedEmbedder
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.pipeline import tools_for
@@ -59,8 +60,6 @@ class Answers:
 
     rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     ablated: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
-    cases: list[Case] = field(default_factory=list)
-    """Questions with their candidates by the weighted sum, to train by folds."""
 
 
 def main() -> None:
@@ -80,7 +79,9 @@ def main() -> None:
             report["gold"] = gold(gold_of(given.data), embedder, compare=bool(given.ablate_every))
         else:
             answers = ask_set(name, sets_of(given.data), embedder, compare=not given.skip_baselines, ablate=given.ablate_every)
-            report |= tables(name, answers, folds=name == "locomo" and not given.skip_folds)
+            if name == "locomo" and not given.skip_folds:
+                answers.rows |= by_folds(name, sets_of(given.data), embedder)
+            report |= tables(name, answers)
             ablations |= losses(name, answers)
         print(json.dumps({key: value for key, value in report.items() if key.startswith(name)}, indent=1), flush=True)
     if ablations:
@@ -119,10 +120,6 @@ def ask_space(name: str, space: Space, memory: BenchMemory, answers: Answers, *,
             (answers.rows if method in shipped else answers.ablated)[method].append(row)
             if method == "ours" and not tools.ranker:
                 answers.rows["linear"].append(row)
-        if name == "locomo":
-            found = memory.recall(question.text, scope=scope, now=question.at, config=LINEAR, tools=tools)
-            case = case_of(found, question, source=f"{name}/{space.id}", session_of=session_of)
-            answers.cases += [case] if case else []
 
 
 def baselines(name: str, space: Space, embedder: CachedEmbedder) -> Iterator[tuple[str, Row]]:
@@ -133,16 +130,9 @@ def baselines(name: str, space: Space, embedder: CachedEmbedder) -> Iterator[tup
             yield method, (space.id, question.category, judge(ranking, question.gold, session_of))
 
 
-def asked_of(name: str, space: Space) -> list[Question]:
-    """The questions of a space that have evidence in it."""
-    return [q for q in space.questions if q.gold and not (name == "locomo" and q.category == ADVERSARIAL)]
-
-
-def tables(name: str, answers: Answers, *, folds: bool) -> dict[str, object]:
+def tables(name: str, answers: Answers) -> dict[str, object]:
     """The table of one public set, and for LoCoMo those of its two halves."""
-    rows = dict(answers.rows)
-    if folds:
-        rows["folds"] = by_folds(answers.cases)["folds"]
+    rows = answers.rows
     report: dict[str, object] = {name: {method: summary(found) for method, found in rows.items()}}
     if name == "locomo":
         first = set(list(dict.fromkeys(row[0] for row in answers.rows["ours"]))[:5])

@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import snowballstemmer
 
@@ -58,24 +58,32 @@ def terms(text: str) -> list[str]:
     return found
 
 
-def finder(wanted: Iterable[str]) -> Callable[[str], set[str]]:
-    """A function that tells which of some index terms a text holds, an order of magnitude faster than reading all its terms.
+class Words(NamedTuple):
+    """A text as a finder looks into it."""
+
+    lower: str
+    stems: frozenset[str]
+    """Of its plain words."""
+
+
+def words_of(text: str) -> Words:
+    """A text made ready for finders: once, for any number of them."""
+    lower = text.lower()
+    return Words(lower, frozenset(_stem(word) for word in _PLAIN.findall(lower) if word not in _STOP))
+
+
+def finder(wanted: Iterable[str]) -> Callable[[Words], frozenset[str]]:
+    """A function that tells which of some index terms a text holds, many times faster than reading all its terms.
 
     A Chinese term counts wherever its characters stand.
     """
-    stems = frozenset(wanted)
-    plain = {stem for stem in stems if _PLAIN.fullmatch(stem)}
-    others = stems - plain
-    # A stem is the head of its words, but for a final e or y; what the pattern finds is stemmed to be sure.
-    heads = sorted({stem[:-1] if stem[-1] in "eiy" and len(stem) > 1 else stem for stem in plain})
-    pattern = re.compile(rf"(?<![a-z0-9])(?:{'|'.join(heads)})[a-z0-9]*") if heads else None
+    terms_wanted = frozenset(wanted)
+    plain = frozenset(term for term in terms_wanted if _PLAIN.fullmatch(term))
+    others = terms_wanted - plain
 
-    def find(text: str) -> set[str]:
-        lower = text.lower()
-        found = {term for term in others if term in lower}
-        if pattern is not None:
-            found.update(stem for word in set(pattern.findall(lower)) if (stem := _stem(word)) in plain and word not in _STOP)
-        return found
+    def find(words: Words) -> frozenset[str]:
+        found = plain & words.stems
+        return found.union(term for term in others if term in words.lower) if others else found
 
     return find
 

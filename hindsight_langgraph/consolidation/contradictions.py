@@ -19,18 +19,13 @@ from hindsight_langgraph.consolidation.changes import Merge, Retire
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import Key, attribute_keys, subject_keys
 from hindsight_langgraph.encoding.cues import is_chinese
+from hindsight_langgraph.encoding.facts import is_restated
 from hindsight_langgraph.encoding.match import replaces
 from hindsight_langgraph.encoding.repeats import is_another_event
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import is_restated
 from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
+from hindsight_langgraph.encoding.wordings import BESIDES
 from hindsight_langgraph.records import MemoryUnit, Status, Triple
-
-_BESIDES: Final = re.compile(
-    r"\balso\b|\b(?:too|as well)\s*[.,!]|\bin addition\b|\ba second\b|\banother\b(?! (?:day|time|week|month|year))|也(?!别|不|没|要求)|还(?=有|会|养|在|喜欢|用|住)|此外",
-    re.IGNORECASE,
-)
-"""Words by which a second value stands beside the first."""
 
 _LATIN: Final = re.compile(r"[A-Za-z0-9]")
 _DIGIT: Final = re.compile(r"\d")
@@ -144,7 +139,7 @@ def _named(triple: Triple, like: Triple) -> Triple:
 
 
 def _stands_beside(newer: MemoryUnit) -> bool:
-    return bool(_BESIDES.search(newer.content))
+    return bool(BESIDES.search(newer.content))
 
 
 def _apart(older: MemoryUnit, newer: MemoryUnit) -> bool:

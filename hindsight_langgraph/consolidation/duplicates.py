@@ -20,10 +20,11 @@ from hindsight_langgraph.consolidation.changes import Link, Merge
 from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.consolidation.naming import attribute_keys, subject_keys
 from hindsight_langgraph.encoding.cues import cues, is_chinese
+from hindsight_langgraph.encoding.facts import is_restated
 from hindsight_langgraph.encoding.identity import same_text
 from hindsight_langgraph.encoding.repeats import is_another_event, repeats, restates
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import is_restated, stand_side_by_side
+from hindsight_langgraph.encoding.updates import stand_side_by_side
 from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
 from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit, Status
 from hindsight_langgraph.similarity import COSINE_FLOORS, similarity

@@ -29,7 +29,7 @@ _NUMBERED: Final = (
     r"^\W*(?:(?:i'd |i'll |let's |we'll )?(?:go (?:with|for) |take |pick |choose |prefer )?)(?P<letter>[A-D])\b[\s.!,]*(?:then|please|it is)?[\s.!]*$"
 )
 _REFERENCE: Final = re.compile(
-    rf"\b(?:the |this |that )?(?P<ordinal>first|second|third|fourth|last|former|latter|other)\b(?=(?P<after>(?:[ ]+[\w'-]+)?))|{_NUMBERED}",
+    rf"\b(?P<pointer>the |this |that )?(?P<ordinal>first|second|third|fourth|last|former|latter|other)\b(?=(?P<after>(?:[ ]+[\w'-]+)?))|{_NUMBERED}",
     re.IGNORECASE,
 )
 _REFERENCE_ZH: Final = re.compile(
@@ -39,6 +39,7 @@ _REFERENCE_ZH: Final = re.compile(
 _REFUSED: Final = re.compile(
     r"(?:\bnot|n't|\bexcept|\bwithout|\bneither|\bunlike|别|不)\W*(?:\w+ ){0,2}$|[别不][选要用]?$", re.IGNORECASE
 )
+_CLAUSE_START: Final = re.compile(r"(?:^|[.,;:!?–—-]|\b(?:and|then|so|with|for|take|pick|choose|prefer|want))\W*$", re.IGNORECASE)
 _AFTER: Final = frozenset(
     [
         "please",
@@ -87,7 +88,7 @@ _LEAD: Final = re.compile(
     r"^.*(?:\b(?:either|whether to|choose between|choice between|options?)\b|[:：])\s*", re.IGNORECASE | re.DOTALL
 )
 _JOINED: Final = re.compile(
-    r"(?:\b(?:options|choices|choose between|choice between|two \w+)\b[^.?!]*?[: ])(?P<one>[^.?!:]+?) and (?P<two>[^.?!]+)",
+    rf"(?:\b(?:options|choices|choose between|choice between|two (?:{_GENERIC})s)\b[^.?!]*?[: ]|\btwo \w+[^.?!,:]*: )(?P<one>[^.?!:]+?) and (?P<two>[^.?!]+)",
     re.IGNORECASE,
 )
 _TAIL: Final = re.compile(r"\s(?:for|in|on|at|with|to|as|from|by|of)\s", re.IGNORECASE)
@@ -177,8 +178,12 @@ def _place(said: str, listing: str) -> int | None:
             continue
         groups = {name: value for name, value in match.groupdict().items() if value}
         word = next((groups[name] for name in ("ordinal", "numbered", "letter", "pole") if name in groups), "").lower()
-        if not chinese and "ordinal" in groups and not _stands_for_option(groups.get("after", ""), listing):
-            continue
+        if not chinese and "ordinal" in groups:
+            adverb = "pointer" not in groups and not re.fullmatch(_GENERIC, groups.get("after", "").strip().lower())
+            if adverb and not _CLAUSE_START.search(straight[: match.start()]):
+                continue  # "never reset first"
+            if not _stands_for_option(groups.get("after", ""), listing):
+                continue
         found = _PLACES.get(word)
     return found
 

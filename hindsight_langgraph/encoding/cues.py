@@ -70,12 +70,15 @@ _SOURCES: Final[dict[str, tuple[str, str]]] = {
     "change": (
         r"\b(?:now|no longer|any ?more|instead|moved|changed|changes|renamed|replaced|raised|lowered|shrank|grew|merged|"
         r"up(?:graded)?|goes (?:up|down|from)|went (?:up|down)|from .{1,30} to|after all|again|new|not \S+ (?:any ?more|now)|used to|"
-        r"as of|from (?:now|this|next)|until further|restart\w*|back to|converted|leaves|drops?|stays?|still|moving|bumped|cut)\b",
+        r"as of|from (?:now|this|next|here)|until further|restart\w*|back (?:at|on|to|since|in)|converted|leaves|drops?|stays?|still|moving|bumped|cut|"
+        r"(?:down|up) to|(?:is|are|'s|'re|was) (?:off|gone|over|out)(?! (?:to|in|on)\b)|gone off|swapped|shifted|pushed|brought forward|delayed|these days|no more|"
+        r"(?:has|have|'s|'ve) left|handed in|took over|takes over|steps? down|in (?:his|her|their|its) place|fell through|quit)\b",
         r"改(?:了|成|为|到|用|主意|回)|换(?:了|成|到|掉)|变(?:了|成|为)|现在|不再|又(?:改|换|来|补|要)|(?:降|提|加|涨|减|扩|升|调|缩)(?:到|成|至|了)|"
-        r"扩了|收紧|放宽|只剩|取消|原来|目前|从.{1,12}(?:变|改|换|到)|还是|挪到|总共|掉了",
+        r"扩了|收紧|放宽|只(?:剩|留)|取消|原来|目前|从.{1,12}(?:变|改|换|到)|还是|挪|总共|一共|掉了|调(?:到|去|成|为)|推(?:迟|到|了)|提前|延(?:期|后|到)|搬(?:到|去|了)|"
+        r"辞(?:职|了)|离职|离开|接手|升(?:到|成|了)|转(?:到|成|为|去)|涨(?:到|了)|补(?:了|好)|(?:早就|已经)不|不[^，。；！？错行]{1,4}了|没[^，。；！？]{1,6}成|[退停]了|恢复",
     ),
     "forget": (
-        r"\b(?:forget (?:that|what|it|about|where|everything|i)|ignore what|scrap that|drop (?:it|that)|disregard|take (?:that|it) back|"
+        r"\b(?:forget (?:that|what|it|about|where|everything|i)|(?<!i )(?<!not )(?<!n't )(?<!never )forget (?:the|my)|ignore what|scrap that|drop (?:it|that)|disregard|take (?:that|it) back|"
         r"delete (?:that|what|it)|erase|strike that|unsay|withdraw)\b",
         r"忘(?:了|掉)(?:吧|它|这|那|这个|那个|$|，|。)|忘掉|你忘了|删(?:掉|了|除)|别记|作废|撤回|别再提|别提了|不用记|当我没说|收回|别用了|不算数",
     ),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from hindsight_langgraph.errors import ConfigError
 from hindsight_langgraph.records import EmbeddingSpace
 
-HEADS_VERSION: Final = 1
+HEADS_VERSION: Final = 2
 """Goes up with the stored form or the features; heads of another version are refused."""
 
 

@@ -15,9 +15,9 @@ from hindsight_langgraph.config import WriteConfig
 from hindsight_langgraph.encoding.heads import Heads
 from hindsight_langgraph.encoding.identity import same_text
 from hindsight_langgraph.encoding.local_extractor import RETRACTION
-from hindsight_langgraph.encoding.repeats import restates
+from hindsight_langgraph.encoding.repeats import reminds, restates
 from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
-from hindsight_langgraph.encoding.updates import Candidate, share_matter, stand_side_by_side, update_features
+from hindsight_langgraph.encoding.updates import Candidate, may_be_about_one, share_matter, stand_side_by_side, update_features
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import MemoryUnit, Record, Status, Triple
 
@@ -164,7 +164,7 @@ def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -
         return []
     first = min(heads.update.threshold, RETRACTED) if RETRACTION in new.tags else heads.update.threshold
     rows = update_features(new, older)
-    able = [_may_replace(new, c.unit) and (c.similarity >= COMMON_MATTER or share_matter(new, c.unit)) for c in older]
+    able = [_may_replace(new, c.unit) and _have_matter(new, c) for c in older]
     odds = [next(iter(heads.update.probabilities(row).values())) for row in rows]
     ranked = sorted(
         ((candidate, chance) for candidate, chance, may in zip(older, odds, able, strict=True) if may), key=lambda pair: -pair[1]
@@ -176,9 +176,17 @@ def _likely_updates(new: MemoryUnit, older: Sequence[Candidate], heads: Heads) -
     ]
 
 
+def _have_matter(new: MemoryUnit, candidate: Candidate) -> bool:
+    """Whether both speak of one matter; who takes something back names it."""
+    takes_back = RETRACTION in new.tags
+    if share_matter(new, candidate.unit, asked=not takes_back):
+        return True
+    return not takes_back and candidate.similarity >= COMMON_MATTER and may_be_about_one(new, candidate.unit)
+
+
 def _may_replace(new: MemoryUnit, old: MemoryUnit) -> bool:
     """Triples that name different subjects, two values of one multi-valued attribute, and mere repeats replace nothing."""
-    if stand_side_by_side(new, old) or restates(new, old):
+    if stand_side_by_side(new, old) or restates(new, old) or reminds(new, old):
         return False
     if new.triple is None or old.triple is None:
         return True

@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Final
 
 from hindsight_langgraph.encoding.cues import cues, is_chinese
-from hindsight_langgraph.encoding.updates import RESTATED, clauses_of, restated_clauses
 from hindsight_langgraph.encoding.values import read_value
+from hindsight_langgraph.encoding.wordings import RESTATED, clauses_of, restated_clauses
 from hindsight_langgraph.lexical import terms
 from hindsight_langgraph.records import Kind, MemoryUnit
 
@@ -37,6 +37,24 @@ _REMINDER: Final = re.compile(r"\b(?:don't|do not) (?:forget|mix|confuse)\b|别(
 _RECURS: Final = frozenset({Kind.TASK_STATE, Kind.EPISODE})
 """What happens again is another event."""
 _ONCE_MORE: Final = re.compile(r"\bagain\b", re.IGNORECASE)
+_REMINDS: Final = re.compile(
+    r"\b(?:remember|remind(?:er|ing)?|(?:i|we)(?:'ve)? (?:already |just )?(?:said|told|asked|mentioned)|again|once more|come on|how often|like before|"
+    r"in your (?:last |latest )?\w+|your (?:last|latest)|you (?:still|keep|went and))\b|"
+    r"说(?:了|过)|再说|再提|又(?:有|给|写|用|是|来|出现|放|发|推)|上次|上回|提醒|记得|强调|讲过|跟你说",
+    re.IGNORECASE,
+)
+"""Words that hold an earlier wish against someone, or call it to mind."""
+_SAID_SO: Final = re.compile(
+    r"\b(?:i|we)(?:'ve)? (?:already |just )?(?:said|told|asked)\b|说(?:了|过)|再说|讲过|跟你说", re.IGNORECASE
+)
+"""Words that say outright that it was said before."""
+_COMPLAINT: Final = re.compile(
+    r"\b(?:saw|found|spotted|got|noticed|there (?:was|were|is|are)|you (?:used|wrote|gave|sent|put|made|added|suggested))(?: me)?(?: (?:an?|the|another|some|more))? (?P<en>[^,.;!?]{2,40})"
+    r"|(?:又|还是?)(?:有|是|给我|用|写|放|出现|推荐|来|发|做)(?:过|了|成)?(?P<zh>[^，。；！？,]{1,10})",
+    re.IGNORECASE,
+)
+"""What someone found once more though they had asked for it to be left out."""
+_ALLERGY: Final = re.compile(r"\ballergic to (?P<en>[\w-]+)|对(?P<zh>[^，。；！？,]{1,8}?)过敏", re.IGNORECASE)
 _COVERED: Final = 0.75
 _ALL_COVERED: Final = 0.5
 _SAYING: Final = 3
@@ -46,7 +64,7 @@ _STEM: Final = 4
 
 def repeats(newer: MemoryUnit, older: MemoryUnit) -> bool:
     """Whether the newer text only says again what the older one said."""
-    if restates(newer, older):
+    if restates(newer, older) or reminds(newer, older):
         return True
     said, before = _said(newer), _said(older)
     if newer.kind is Kind.DECISION and older.kind is not Kind.DECISION:
@@ -65,6 +83,44 @@ def restates(newer: MemoryUnit, older: MemoryUnit) -> bool:
     if newer.kind in _RECURS and older.kind in _RECURS and not _says_it_stays(said):
         return False
     return _says_so(said, before)
+
+
+def reminds(newer: MemoryUnit, older: MemoryUnit) -> bool:
+    """Whether the newer text calls to mind a wish of the older one: in its words, or by finding fault with what the wish rules out."""
+    said, before = _said(newer), _said(older)
+    if not _REMINDS.search(said) or is_chinese(said) != is_chinese(before) or not _may_be_wish(older):
+        return False
+    if {"forget", "correction"} & cues(_plain(said)):
+        return False
+    return _finds_fault(said, before) or _has_covered_clauses(said, before) or _keeps_off(said, before)
+
+
+def _finds_fault(said: str, before: str) -> bool:
+    found = [terms(match["en"] or match["zh"]) for match in _COMPLAINT.finditer(said)]
+    ruled_out = [_stems(clause) for clause in clauses_of(before) if "negation" in cues(clause)]
+    return any(_has(clause, term) for thing in found for term in thing for clause in ruled_out)
+
+
+def _has_covered_clauses(said: str, before: str) -> bool:
+    """Whether the clauses that the earlier text covers say enough between them to be its wish again."""
+    shares = [
+        (clause, *_share(_bare(clause), before))
+        for clause in clauses_of(said)
+        if not _conflict(clause, before)
+        and all(value in before.casefold() for value in _values(clause))
+        and _numbers(clause) <= _numbers(before)
+    ]
+    full = {clause: whole for clause, part, whole in shares if part == whole > 0}
+    if sum(full.values()) >= (_SAYING - 1 if _SAID_SO.search(said) else _SAYING):
+        return True
+    return _SAID_SO.search(said) is not None and any("negation" in cues(clause) for clause in full)
+
+
+def _keeps_off(said: str, before: str) -> bool:
+    """Whether it rules out what the earlier text says somebody is allergic to."""
+    allergens = [match["en"] or match["zh"] for match in _ALLERGY.finditer(before)]
+    clauses = [set(terms(clause)) for clause in clauses_of(said) if "negation" in cues(clause)]
+    return any(set(terms(allergen)) <= clause for allergen in allergens for clause in clauses)
 
 
 def is_another_event(newer: MemoryUnit, older: MemoryUnit) -> bool:
@@ -129,6 +185,10 @@ def _plain(text: str) -> str:
     return _REMINDER.sub(" ", RESTATED.sub(" ", text))
 
 
+def _bare(text: str) -> str:
+    return _REMINDS.sub(" ", _plain(text))
+
+
 def _without(text: str, clauses: Sequence[str]) -> str:
     for clause in clauses:
         text = text.replace(clause, "")
@@ -161,6 +221,10 @@ def _numbers(text: str) -> frozenset[object]:
 
 def _is_wish(unit: MemoryUnit) -> bool:
     return bool({"preference", "instruction"} & cues(_said(unit))) or unit.kind is Kind.PREFERENCE
+
+
+def _may_be_wish(unit: MemoryUnit) -> bool:
+    return _is_wish(unit) or _ALLERGY.search(_said(unit)) is not None or "negation" in cues(_said(unit))
 
 
 def _said(unit: MemoryUnit) -> str:

@@ -86,6 +86,13 @@ _GERUNDS: Final = {
     "driving": "drives",
     "studying": "studies",
 }
+_BEING: Final = re.compile(
+    rf"{_SUBJECT}(?: |(?=')){_ADVERBS}(?:am|'m|is|'s|are|'re) (?P<no>no longer |not )?(?:an? )?"
+    r"(?:(?:big|huge|heavy|keen|avid|happy|long-?time|lifelong|die-hard|devoted|serious|total|real|passionate) )*"
+    r"(?P<object>(?!(?:an?|the|end|power|new|first|regular|active|team|key|native|public|motivational)\b)[\w.+#-]+(?: [\w.+#-]+)?) (?P<as>user|drinker|eater|player|fan|lover)\b(?! of\b)"
+)
+_BEINGS: Final = {"user": "uses", "drinker": "drinks", "eater": "eats", "player": "plays", "fan": "likes", "lover": "likes"}
+"""What someone does who is called so: "a Vim user" uses Vim."""
 _OWN: Final = re.compile(
     r"\b(?:[Mm]y|[Oo]ur) (?P<attribute>(?:[a-z][\w-]* ){0,2}[a-z][\w-]*) (?P<no>is not|isn't)?(?(no)|(?:is|are|ends in|starts at)) (?:now )?(?P<object>\S.{0,60})"
 )
@@ -124,6 +131,11 @@ def english_triples(sentence: str) -> list[Triple]:
         _triple(USER, _GERUNDS[match["verb"]], value, negated=True)
         for match in _STOPPED.finditer(text)
         if (value := _value(match["object"]))
+    )
+    found.extend(
+        _triple(subject, _BEINGS[match["as"]], value, negated=match["no"] is not None)
+        for match in _BEING.finditer(text)
+        if (subject := _subject(match)) and (value := _value(match["object"]))
     )
     found.extend(_triple(USER, "name", match["object"], negated=False) for match in _CALL_ME.finditer(text))
     return _distinct([*found, *_copulas(text)])

@@ -21,7 +21,7 @@ _VERBS: Final = (
     (r"(?:讨厌|受不了|反感|烦透了?)", "likes", True),
     (r"(?:喝)", "drinks", False),
     (r"(?:吃(?!撑|饱|不))", "eats", False),
-    (r"(?:用(?!不|完|了))", "uses", False),
+    (r"(?:在?用(?!不|完|了))", "uses", False),
     (r"(?:弹|拉(?=小提琴|二胡|大提琴))", "plays", False),
     (r"(?:会说|说(?=[\u4e00-\u9fff]{1,2}[语话]))", "speaks", False),
     (r"(?:养(?:了|着)?)", "has", False),
@@ -37,6 +37,13 @@ _CALL_ME: Final = re.compile(
 )
 _WORK: Final = re.compile(rf"^{_WHO}{_ADVERBS}在(?P<object>[^，。；！？,;!?]{{2,16}}?)(?:工作|上班|任职)")
 _ALLERGY: Final = re.compile(rf"^{_WHO}{_ADVERBS}(?P<no>不再|已经不|不)?对(?P<object>[^，。；！？,;!?]{{1,12}})过敏")
+_SPACED: Final = re.compile(r"(?<=[\u4e00-\u9fff]) (?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) (?=[\u4e00-\u9fff])")
+"""The space that many set between Chinese and Latin letters: it ends no clause."""
+_BEING: Final = re.compile(
+    rf"^{_WHO}{_ADVERBS}(?P<no>不再|不)?是(?:个|一个|一名)?(?P<object>[A-Za-z][A-Za-z0-9_.+# -]*|(?!忠实|普通|付费|资深|活跃|终端|注册)[\u4e00-\u9fff]{{2,8}}?) ?的?(?P<as>用户|党|粉丝|爱好者|迷)$"
+)
+_BEINGS: Final = {"用户": "uses", "党": "uses", "粉丝": "likes", "爱好者": "likes", "迷": "likes"}
+"""What someone does who is called so: "Vim 用户" uses Vim."""
 _FAVOURITE: Final = re.compile(
     r"^我(?:现在|目前)?(?P<attribute>最(?:喜欢|爱)的[^，。；！？,;!?的是]{1,6})(?:现在|目前)?是(?P<object>[^，。；！？,;!?]{1,60})"
 )
@@ -49,6 +56,7 @@ _POINTER: Final = re.compile(r"^(?:它|他|她|你|我|这|那|哪|什么|东西
 LONGEST_VALUE: Final = 12
 """Characters; an address or name in Latin letters counts as one."""
 _LATIN: Final = re.compile(r"[A-Za-z0-9._@+/-]+")
+_LATIN_NAME: Final = re.compile(r"[A-Za-z][\w.+#-]*(?: [A-Za-z0-9][\w.+#-]*)*(?=[\u4e00-\u9fff])", re.ASCII)
 _NO_ATTRIBUTE: Final = frozenset({"可能", "时候", "话", "意思", "问题", "原因"})
 _LEAD: Final = re.compile(r"^(?:对了|另外|还有|其实|说真的|说实话|顺便说|嗯|好|行|哦|那|不过|而且|因为|所以)[，,、\s]*")
 _MEASURE: Final = re.compile(
@@ -60,7 +68,7 @@ _TAIL: Final = re.compile(r"(?:了|啊|呀|吧|呢|哦|的|而已|为主|来着)
 def chinese_triples(sentence: str) -> list[Triple]:
     """Triples of one Chinese sentence, clause by clause; a clause without a subject takes that of the clause before."""
     found: list[Triple] = []
-    for clause in re.split(r"[，。；！？,;!?\s]+", sentence):
+    for clause in re.split(r"[，。；！？,;!?]+|(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])", _SPACED.sub("", sentence)):
         text = _LEAD.sub("", clause)
         if text:
             found.extend(_clause_triples(text))
@@ -76,6 +84,8 @@ def _clause_triples(text: str) -> list[Triple]:
         if not value or (negated and opposite):
             return []
         return [_triple(_subject(match), attribute, value, negated=negated or opposite)]
+    if (match := _BEING.search(text)) is not None and (value := _value(match["object"])):
+        return [_triple(_subject(match), _BEINGS[match["as"]], value, negated=match["no"] is not None)]
     if (match := _CALL_ME.search(text)) is not None:
         return [_triple(USER, "name", match["object"], negated=False)]
     if (match := _WORK.search(text)) is not None and (value := _value(match["object"])):
@@ -83,7 +93,7 @@ def _clause_triples(text: str) -> list[Triple]:
     if (match := _FAVOURITE.search(text)) is not None and (value := _value(match["object"])):
         return [_triple(USER, slug(match["attribute"]), value, negated=False)]
     match = _OF.search(text)
-    if match is not None and match["attribute"] not in _NO_ATTRIBUTE and (value := _value(match["object"])):
+    if match is not None and match["attribute"] not in _NO_ATTRIBUTE and (value := _value(match["object"], counted=True)):
         subject = USER if match["subject"] in {"我", "我们", "我自己"} else match["subject"]
         return [_triple(subject, slug(match["attribute"]), value, negated=match["no"] is not None)]
     return []
@@ -99,6 +109,9 @@ def _subject(match: re.Match[str]) -> str:
     return USER if match["who"].startswith("我") else match["who"]
 
 
-def _value(text: str) -> str:
-    value = _TAIL.sub("", _MEASURE.sub("", text.strip())).strip('“”"「」 ')
+def _value(text: str, *, counted: bool = False) -> str:
+    """What the verb governs; with `counted` its number is part of it. A name in Latin letters is the whole of it, whatever follows."""
+    value = _TAIL.sub("", text.strip() if counted else _MEASURE.sub("", text.strip())).strip('“”"「」 ')
+    if (name := _LATIN_NAME.match(value)) is not None:
+        value = name[0]
     return "" if _POINTER.search(value) or len(_LATIN.sub("x", value)) > LONGEST_VALUE else value

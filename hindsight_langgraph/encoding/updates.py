@@ -7,60 +7,34 @@ meaning, a value that differs, and words of change in the newer text.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hindsight_langgraph.encoding.cues import cues
-from hindsight_langgraph.lexical import terms
+from hindsight_langgraph.encoding.cues import is_chinese
+from hindsight_langgraph.encoding.facts import Facts, facts_of, words_of
+from hindsight_langgraph.encoding.wordings import ADDS
 from hindsight_langgraph.records import Kind, MemoryUnit, Record, Unit01
 
-_NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*(?:e-?\d+)?")
-_COUNT: Final = (
-    r"(?:\d[\d.,:]*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|"
-    r"ninety)(?:-\w+)?|hundred|thousand)\b)"
-)
-_MEASURED: Final = re.compile(rf"{_COUNT}\s?(?:([a-z%€£$]+)(?: ([a-z]+))?|([\u4e00-\u9fff]{{1,2}}))", re.IGNORECASE)
-_NAME: Final = re.compile(
-    r"[A-Za-z]+[-_]?\d+|(?<![.!?:]\s)(?<!^)\b[A-Z][\w-]+|\b[A-Za-z][\w.-]*\b(?=[\u3400-\u9fff\s，。]*[\u3400-\u9fff])|“([^”]+)”|\"([^\"]+)\""
-)
-RESTATED: Final = re.compile(
-    r"\b(?:still|as (?:ever|always|before|usual|agreed|decided|said|planned)(?: before)?|(?:as|like) i (?:said|told you)(?: before)?|same as(?: (?:ever|before|always))?"
-    r"|stays?|again|unchanged|no change|(?:has not|hasn't) changed|keep using|keep to|stick (?:to|with)|remains?|once more)\b"
-    r"|照旧|照样|还是(?!算|[^，。,；]{1,8}吧)|没有?变|不变|没改|再说一[遍次]|一直|仍然?|依旧|依然|[跟和](?:之前|以前|原来)一样|老样子|老规矩",
-    re.IGNORECASE,
-)
-"""The words of a text that say that it only repeats what held before."""
-
-_WRITTEN_DAY: Final = re.compile(r" ?\(\d{4}(?:-\d\d){0,2}(?: \d\d:\d\d)?(?: to \d{4}-\d\d-\d\d)?\)")
-"""A date that was written after a relative time: nobody said it."""
-_CLAUSE_END: Final = re.compile(r"[.,;!?:。，；！？：\n]+")
-_CODE: Final = re.compile(r"\b[A-Za-z]{1,8}[-_]?\d{1,6}\b")
-_TOLD_APART: Final = re.compile(
-    r"\b(?:mix\w* (?:it|them|those|these|that)? ?up|confuse|not to be confused|unlike|another one|a different|a second)\b|"
-    r"(?:别|不要)(?:和.{1,8})?(?:弄|搞|记|看)(?:混|串|错|反)|不是一回事|另一个",
-    re.IGNORECASE,
-)
-
-_SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice"})
+_SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice", "negation", "task_state"})
 """Cues of a text that changes something said before."""
-_COMPARABLE: Final = (
-    frozenset({Kind.FACT, Kind.DECISION, Kind.TASK_STATE}),  # what is, what is decided, what is under way
-    frozenset({Kind.FACT, Kind.ENTITY}),
-    frozenset({Kind.PREFERENCE, Kind.DECISION}),
+_WISHES: Final = frozenset({"preference", "instruction"})
+_MATTERS: Final = (
+    frozenset({Kind.PROCEDURE}),  # how something is done
+    frozenset({Kind.SENTIMENT}),  # how someone feels about it
+    frozenset({Kind.EPISODE}),
 )
-"""Kinds that replace each other; besides, like replaces like, and a correction anything."""
-
+"""Kinds that are replaced by their like only; the others mix, and a correction replaces anything."""
+_TAKES_BACK: Final = frozenset({"forget", "correction"})
 UPDATE_FEATURES: Final = (
     "similarity", "similarity_gap", "covers_new", "covers_old", "cover_gap", "shared_entities", "shared_names", "asked_about",
     "numbers_differ", "same_measure", "new_change", "new_forget", "new_correction", "new_decision", "both_preference", "both_instruction",
     "both_decision", "polarity_differs", "same_session", "age", "newer_between", "forget_covers", "change_similarity", "change_covers",
     "same_attribute", "restated", "other_names", "best_both", "asked_similarity", "asked_gap", "context_covers", "context_gap",
+    "comparable", "ended", "other_amount", "other_time", "same_kind", "rival", "shared_matter",
 )  # fmt: skip
 
 
@@ -76,13 +50,13 @@ class Candidate(Record):
 
 def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.float64]:
     """One row of `UPDATE_FEATURES` per candidate; what counts is also how a candidate stands out in its pool."""
-    facts = _facts(new)
-    others = [_facts(candidate.unit) for candidate in pool]
+    facts = facts_of(new)
+    others = [facts_of(candidate.unit) for candidate in pool]
     words = [other.words for other in others]
     frequency = Counter(term for found in words for term in found)
     rare = {term: math.log((len(pool) + 2) / (count + 1)) for term, count in frequency.items()}
     own, asked = facts.words, _asked(new, pool)
-    around = [found | _words(candidate.unit.preceding) for found, candidate in zip(words, pool, strict=True)]
+    around = [found | words_of(candidate.unit.preceding) for found, candidate in zip(words, pool, strict=True)]
     context = [(_covered(own | asked, a, rare, len(pool)) * _covered(a, own | asked, rare, len(pool))) ** 0.5 for a in around]
     best_context = max(context, default=0.0)
     best_asked = max((candidate.asked_similarity for candidate in pool), default=0.0)
@@ -122,7 +96,7 @@ def _asked(new: MemoryUnit, pool: Sequence[Candidate]) -> frozenset[str]:
     """The words that the new text may answer: of the turn before, unless the same speaker said that too."""
     speaker = new.speaker, new.speaker_name
     own = any((c.unit.speaker, c.unit.speaker_name) == speaker and c.unit.source_text == new.preceding for c in pool)
-    return frozenset() if own else _words(new.preceding)
+    return frozenset() if own else words_of(new.preceding)
 
 
 def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
@@ -130,78 +104,87 @@ def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
 
     Other order numbers or codes, "don't mix them up", the same value again, no sign of any change, kinds that have nothing in common.
     """
-    one, other = _facts(new), _facts(old)
+    one, other = facts_of(new), facts_of(old)
     other_codes = bool(one.codes and other.codes and not one.codes & other.codes)
     same_again = one.restated and bool(one.values) and one.values <= other.values
-    changes = bool(one.cues & _SIGNS)
-    return other_codes or one.told_apart or same_again or not changes or not _comparable(new.kind, old.kind)
-
-
-def _comparable(new: Kind, old: Kind) -> bool:
-    return new is old or Kind.CORRECTION in {new, old} or any({new, old} <= kinds for kinds in _COMPARABLE)
-
-
-def share_matter(new: MemoryUnit, old: MemoryUnit) -> bool:
-    """Whether two texts speak of anything in common: a word, a name, a thing, or what the new one answers."""
-    one, other = _facts(new), _facts(old)
-    return bool((one.words | _words(new.preceding)) & other.words or one.names & other.names)
-
-
-def is_restated(unit: MemoryUnit) -> bool:
-    """Whether its words say that it only repeats what held before ("still", "as always", "照旧")."""
-    return _facts(unit).restated
-
-
-def restated_clauses(text: str) -> list[str]:
-    """The clauses of a text that say that they only repeat what held before."""
-    return [clause for clause in clauses_of(text) if RESTATED.search(clause)]
-
-
-def clauses_of(text: str) -> list[str]:
-    """A text cut at its punctuation."""
-    return [clause for clause in _CLAUSE_END.split(text) if clause.strip()]
-
-
-class _Facts(NamedTuple):
-    """What the comparison needs of one text, read once."""
-
-    words: frozenset[str]
-    cues: frozenset[str]
-    numbers: frozenset[str]
-    measures: frozenset[str]
-    values: frozenset[str]
-    """Numbers and names as they are said."""
-    names: frozenset[str]
-    """Names as they are said, and the things that they mean."""
-    codes: frozenset[str]
-    restated: bool
-    told_apart: bool
-
-
-def _facts(unit: MemoryUnit) -> _Facts:
-    return _read_facts(_WRITTEN_DAY.sub("", unit.content), unit.source_text or unit.content, unit.entities)
-
-
-@lru_cache(maxsize=4_096)
-def _read_facts(text: str, said: str, entities: tuple[str, ...]) -> _Facts:
-    return _Facts(
-        words=frozenset(terms(text)),
-        cues=cues(said),
-        numbers=frozenset(_NUMBER.findall(text)),
-        measures=frozenset(term for found in _MEASURED.findall(text) for term in terms(" ".join(found))),
-        values=frozenset(_NUMBER.findall(said)) | _names(said),
-        names=_names(text) | frozenset(entities),
-        codes=frozenset(code.lower() for code in _CODE.findall(text)),
-        restated=bool(RESTATED.search(said)),
-        told_apart=bool(_TOLD_APART.search(said)),
+    changes = bool(one.cues & _SIGNS) or one.ended or _differ(one, other)
+    adds = bool(ADDS.search(new.source_text or new.content)) and not one.cues & _TAKES_BACK
+    kept_apart = other.told_apart and bool(other.names) and not one.names & other.names
+    return (
+        other_codes
+        or adds
+        or kept_apart
+        or _stays(new, old)
+        or one.told_apart
+        or same_again
+        or not changes
+        or not _comparable(new.kind, old.kind)
     )
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(match.group().strip("“”\"'").lower() for match in _NAME.finditer(text))
+def _stays(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether the old one tells who someone is, or how something is done, and the new one only touches on it: neither changes by the way."""
+    one, other = facts_of(new), facts_of(old)
+    if one.ended or one.cues & _TAKES_BACK:
+        return False
+    if old.kind is Kind.PROCEDURE:
+        return new.kind is Kind.PROCEDURE or "change" not in one.cues
+    if old.kind is not Kind.ENTITY or new.kind is Kind.ENTITY:
+        return False
+    named = one.words & other.words if is_chinese(new.content) else one.names & other.names
+    return "change" not in one.cues or not named
 
 
-def _pair(new_facts: _Facts, old_facts: _Facts, new: MemoryUnit, old: MemoryUnit) -> dict[str, float]:
+def _comparable(new: Kind, old: Kind) -> bool:
+    return new is old or Kind.CORRECTION in {new, old} or not any({new, old} & kinds for kinds in _MATTERS)
+
+
+def _differ(new: Facts, old: Facts) -> bool:
+    """Whether both give a value of the same sort, and not the same one: amounts of one unit, times, wishes."""
+    return _other_amount(new, old) or _other_time(new, old) or _both_wish(new, old)
+
+
+def _other_amount(new: Facts, old: Facts) -> bool:
+    """Whether both count or measure the same: in one unit, with one word before or behind the number; a change may leave it out."""
+    shared = new.amounts.keys() & old.amounts.keys()
+    if any(not new.amounts[label] <= old.amounts[label] for label in shared):
+        return True
+    return (
+        "change" in new.cues
+        and bool(new.amounts.get("", frozenset()) - frozenset().union(*old.amounts.values()))
+        and bool(old.amounts)
+    )
+
+
+def _other_time(new: Facts, old: Facts) -> bool:
+    return bool(new.times and old.times) and not new.times <= old.times
+
+
+def _both_wish(new: Facts, old: Facts) -> bool:
+    return bool(new.cues & _WISHES) and bool(old.cues & _WISHES)
+
+
+def _are_rivals(new: Sequence[str], old: Sequence[str]) -> bool:
+    """Whether one names a thing whose name begins with that of another thing of the other: "Dray", "Dray-Lite"."""
+    return any(one != other and (one.startswith(other) or other.startswith(one)) for one in new for other in old) and not set(
+        new
+    ) & set(old)
+
+
+def share_matter(new: MemoryUnit, old: MemoryUnit, *, asked: bool = True) -> bool:
+    """Whether two texts speak of anything in common: a word, a name, a thing, or with `asked` what the new one answers."""
+    one, other = facts_of(new), facts_of(old)
+    words = one.words | words_of(new.preceding) if asked else one.words
+    return bool(words & other.words or one.names & other.names)
+
+
+def may_be_about_one(new: MemoryUnit, old: MemoryUnit) -> bool:
+    """Whether close texts without a common word may still speak of one matter: a Chinese word is often named by one character of it."""
+    one, other = facts_of(new), facts_of(old)
+    return not (one.signs and other.signs) or bool(one.signs & other.signs) or _other_amount(one, other)
+
+
+def _pair(new_facts: Facts, old_facts: Facts, new: MemoryUnit, old: MemoryUnit) -> dict[str, float]:
     days = max(0.0, (new.moment - old.moment).total_seconds() / 86_400)
     both = new_facts.cues & old_facts.cues
     same_attribute = (
@@ -227,12 +210,14 @@ def _pair(new_facts: _Facts, old_facts: _Facts, new: MemoryUnit, old: MemoryUnit
         "age": math.log1p(days) / 5,
         "same_attribute": float(same_attribute),
         "restated": float(new_facts.restated),
+        "comparable": float(_comparable(new.kind, old.kind)),
+        "ended": float(new_facts.ended),
+        "other_amount": float(_other_amount(new_facts, old_facts)),
+        "other_time": float(_other_time(new_facts, old_facts)),
+        "shared_matter": float(share_matter(new, old)),
+        "same_kind": float(new.kind is old.kind),
+        "rival": float(_are_rivals(new.entities, old.entities)),
     }
-
-
-@lru_cache(maxsize=4_096)
-def _words(text: str) -> frozenset[str]:
-    return frozenset(terms(text))
 
 
 def _covered(wanted: frozenset[str], found: frozenset[str], rare: dict[str, float], size: int) -> float:

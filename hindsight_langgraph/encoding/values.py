@@ -183,6 +183,9 @@ def compare_values(older: str, newer: str, *, restated: bool = False) -> Likenes
     one, other = read_value(older), read_value(newer)
     if one._replace(listed=False) == other._replace(listed=False):
         return Likeness.SAME
+    said_shorter = one.negated and not other.negated and other.amounts | other.words == one.amounts | one.words != frozenset()
+    if said_shorter and one.withdrawn == other.withdrawn:
+        return Likeness.SAME  # "oak, not pine" → "oak"
     if one.withdrawn != other.withdrawn or not _fits(one.negated, other.negated):
         return Likeness.OTHER
     everything, said = one.amounts | one.words | one.negated, other.amounts | other.words | other.negated

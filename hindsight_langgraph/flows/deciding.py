@@ -16,13 +16,14 @@ from hindsight_langgraph.consolidation.changes import Change, PassName
 from hindsight_langgraph.consolidation.contradictions import find_contradictions, foreign_values
 from hindsight_langgraph.consolidation.duplicates import find_duplicates
 from hindsight_langgraph.consolidation.forgetting import find_forgettable
+from hindsight_langgraph.consolidation.handovers import find_handovers
 from hindsight_langgraph.consolidation.promotion import find_patterns
 from hindsight_langgraph.consolidation.rescoring import find_lifts
 from hindsight_langgraph.consolidation.reversals import find_reversals
 from hindsight_langgraph.consolidation.run import Run
 from hindsight_langgraph.consolidation.summaries import find_summaries
 from hindsight_langgraph.consolidation.tiers import find_overflow
-from hindsight_langgraph.encoding.updates import is_restated
+from hindsight_langgraph.encoding.facts import is_restated
 from hindsight_langgraph.errors import ModelError
 from hindsight_langgraph.flows.consulting import Beat, decide_pairs, no_beat, read_triples, word_summaries
 from hindsight_langgraph.flows.settings import FlowSettings
@@ -111,7 +112,10 @@ def _contradictions(run: Run, settings: FlowSettings) -> Plan[list[Change]]:
         able = [unit for unit in units.values() if unit.id not in gone]
         changes = find_contradictions(able, alike=(yield from _alike(able, settings)))
         taken = {key for change in changes for key in change.ids}
-        changes += [change for change in find_reversals(able) if not taken & set(change.ids)]
+        for change in (*find_reversals(able), *find_handovers(able)):
+            if not taken & set(change.ids):
+                taken |= {change.old}
+                changes.append(change)
         gone.update(change.ids[0] if change.verb == "retire" else change.ids[1] for change in changes)
         found.extend(changes)
         if cursor is None:

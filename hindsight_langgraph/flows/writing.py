@@ -32,11 +32,13 @@ from hindsight_langgraph.plan import Plan, ask
 from hindsight_langgraph.records import Role, Scope, TracedRun, Turn
 from hindsight_langgraph.tracing import write_staged
 from hindsight_langgraph.working.pending import PendingTurn, accept, count_attempt, finish, read_pending
-from hindsight_langgraph.working.session import append_session, in_order
+from hindsight_langgraph.working.session import append_session, session_entries
 from hindsight_langgraph.working.task_memory import condense, write_task
 
 logger = logging.getLogger("hindsight_langgraph")
 
+Thread = Sequence[LogEntry]
+"""The last turns of a session as the buffer keeps them, oldest first."""
 CONTEXT_TURNS: Final = 6
 """Turns before the new ones that an elliptical answer is read with."""
 LIGHT_ATTEMPTS: Final = 5
@@ -51,7 +53,7 @@ def remember(
     With `dry_run` nothing is accepted or written; the report says what would be.
     """
     if dry_run:
-        context = _before(turns, (yield from _thread(scope)))
+        context = _before(turns, (yield from _read_thread(scope)))
         return [
             (
                 yield from write_turns(
@@ -117,11 +119,8 @@ def _later(turns: tuple[Turn, ...], *, scope: Scope, now: datetime, settings: Fl
     return lambda: remember(turns, scope=scope, now=now, settings=settings)
 
 
-def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[list[Turn] | None]:
-    """Promise that the turns will be written.
-
-    Returns the last turns of the thread, these included, oldest first; None when the working store takes nothing.
-    """
+def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: FlowSettings) -> Plan[Thread | None]:
+    """Promise that the turns will be written. Returns the thread, these included; None when the working store takes nothing."""
     try:
         entries = yield from ask(ReadLog(key=keys.session(scope)))
         known = {entry.id for entry in entries} | (yield from read_learned(scope)).forgotten
@@ -133,36 +132,34 @@ def _accept(turns: Sequence[Turn], *, scope: Scope, now: datetime, settings: Flo
         if settings.strict:
             raise
         return None
-    moments = {turn.id: moment for turn, moment in in_order(fresh, now)} | {entry.id: entry.at for entry in entries}
-    return sorted([*_turns_of(entries), *fresh], key=lambda turn: moments[turn.id])
+    return sorted([*reversed(entries), *session_entries(fresh, now)], key=lambda entry: entry.at)
 
 
-def _thread(scope: Scope) -> Plan[list[Turn]]:
-    """The turns of the thread, oldest first; none when the buffer does not answer."""
+def _read_thread(scope: Scope) -> Plan[Thread]:
+    """The thread; empty when the buffer does not answer."""
     try:
-        return _turns_of((yield from ask(ReadLog(key=keys.session(scope)))))
+        return (yield from ask(ReadLog(key=keys.session(scope))))[::-1]
+    except StoreError:
+        return ()
+
+
+def _before(turns: Sequence[Turn], thread: Thread) -> list[Turn]:
+    """The turns of the thread just before the first of `turns`, oldest first; none where they cannot be read."""
+    new = {turn.id for turn in turns}
+    place = next((i for i, entry in enumerate(thread) if entry.id in new), len(thread))
+    try:
+        return [decode_turn(entry.body) for entry in thread[max(0, place - CONTEXT_TURNS) : place]]
     except HindsightError:
         return []
 
 
-def _turns_of(entries: Sequence[LogEntry]) -> list[Turn]:
-    return [decode_turn(entry.body) for entry in reversed(entries)]
-
-
-def _before(turns: Sequence[Turn], thread: Sequence[Turn]) -> Sequence[Turn]:
-    """The turns of the thread just before the first of `turns`, oldest first."""
-    new = {turn.id for turn in turns}
-    place = next((i for i, turn in enumerate(thread) if turn.id in new), len(thread))
-    return thread[max(0, place - CONTEXT_TURNS) : place]
-
-
 def write_pending(
-    scope: Scope, *, now: datetime, settings: FlowSettings, attempts: int = 1, thread: Sequence[Turn] | None = None
+    scope: Scope, *, now: datetime, settings: FlowSettings, attempts: int = 1, thread: Thread | None = None
 ) -> Plan[list[WriteReport]]:
     """Write what waits for this owner, session by session.
 
     Turns that failed before are tried again only up to so many `attempts`, which is for the idle pass to say: a model that is down is
-    not asked at every turn. `thread` are the last turns of this very session, where the caller has read them.
+    not asked at every turn. `thread` is that of this very session, where the caller has read it.
     """
     waiting = yield from read_pending(scope)
     due = [p for p in waiting if p.attempts < attempts]
@@ -187,7 +184,7 @@ def asks_to_forget(turn: Turn) -> bool:
 
 
 def _obey(
-    waiting: PendingTurn, *, scope: Scope, now: datetime, settings: FlowSettings, thread: Sequence[Turn] | None
+    waiting: PendingTurn, *, scope: Scope, now: datetime, settings: FlowSettings, thread: Thread | None
 ) -> Plan[WriteReport]:
     """Forget what the user asks to have forgotten, once everything said before is written (SPEC F7).
 
@@ -209,11 +206,11 @@ def _obey(
 
 
 def _write_group(
-    group: list[PendingTurn], *, scope: Scope, now: datetime, settings: FlowSettings, thread: Sequence[Turn] | None
+    group: list[PendingTurn], *, scope: Scope, now: datetime, settings: FlowSettings, thread: Thread | None
 ) -> Plan[WriteReport]:
     turns = [waiting.turn for waiting in group]
     if thread is None:
-        thread = yield from _thread(scope)
+        thread = yield from _read_thread(scope)
     tools = replace(settings.writing, redactions={waiting.turn.id: waiting.redactions for waiting in group})
     try:
         report = yield from write_turns(

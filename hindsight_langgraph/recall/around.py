@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -129,12 +128,11 @@ class _Talks:
 def _words_held(facts: Sequence[Facts], cues: Cues) -> tuple[Words, Words]:
     """The query's words in each candidate, and those in the turn before it."""
     find = lexical.finder(cues.topics)
-    held = [find(known.unit.content) for known in facts]
-    before = [find(known.unit.preceding) if known.unit.preceding else frozenset[str]() for known in facts]
+    held, before = ([find(known.words) for known in facts], [find(known.words_before) for known in facts])
     return _table(held, cues.topics), _table(before, cues.topics)
 
 
-def _table(held: Sequence[AbstractSet[str]], words: Sequence[str]) -> Words:
+def _table(held: Sequence[frozenset[str]], words: Sequence[str]) -> Words:
     return np.array([[word in found for word in words] for found in held], dtype=np.bool_).reshape(len(held), len(words))
 
 

@@ -15,6 +15,8 @@ from hindsight_langgraph.records import Hit, Kind, MemoryUnit, Region, Scope, St
 
 RANKED: Final = ("dense", "text", "context")
 """Channels whose score says how well a unit fits; the others say only that it belongs."""
+ADAPTED: Final = "adapted"
+"""The channel of the query's adapted vector, where an adapter was learnt. Its cosines are of a scale of their own."""
 UNSCORED: Final = ("newest", "story_end")
 """Channels that rank by time alone."""
 OVERTAKEN: Final = "overtaken"
@@ -31,7 +33,7 @@ class Candidate:
 
     unit: MemoryUnit
     channels: Mapping[str, float]
-    """Raw score by channel: cosine for "dense", BM25 for "text" and "context", presence (1.0) for the others."""
+    """Raw score by channel: cosine for "dense" and "adapted", BM25 for "text" and "context", presence (1.0) for the others."""
 
 
 def readable(route: Route, *, scope: Scope, config: RecallConfig, as_of: datetime | None) -> Where:
@@ -71,6 +73,11 @@ def build_probes(cues: Cues, vector: tuple[float, ...] | None, *, where: Where, 
     return probes
 
 
+def adapted_probe(vector: tuple[float, ...], *, where: Where, config: RecallConfig) -> dict[str, Probe]:
+    """The probe of the adapted vector, which is asked beside the query's own: it knows what helped before, not all that fits."""
+    return {ADAPTED: Probe(where=where, limit=config.dense_top, dense=vector)}
+
+
 def overtaken_probe(turns: Sequence[Candidate], *, scope: Scope) -> dict[str, Probe]:
     """The probe for what was superseded since it was said in one of the turns; none where there are no turns."""
     said = tuple(turn.unit.id for turn in turns)
@@ -101,7 +108,7 @@ def merge(replies: Mapping[str, Sequence[Hit]], *, walks_by: str) -> list[Candid
     for channel, hits in replies.items():
         if channel == OVERTAKEN:
             continue
-        ranked, scored = channel in RANKED, channel not in UNSCORED
+        ranked, scored = channel in RANKED or channel == ADAPTED, channel not in UNSCORED
         for hit in hits:
             unit = hit.unit
             told = scores.get(unit.id)

@@ -77,4 +77,5 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 def dropped(candidate: Kept, stage: Stage, reason: str) -> Dropped:
     """The record of a candidate that is not recalled."""
-    return Dropped(unit=candidate.unit, score=candidate.scored.score, terms=candidate.scored.terms, stage=stage, reason=reason)
+    scored = candidate.scored
+    return Dropped(unit=scored.candidate.unit, score=scored.score, terms=scored.terms, stage=stage, reason=reason)

@@ -10,6 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
+from hindsight_langgraph.lexical import Words, words_of
 from hindsight_langgraph.recall import overlap, wording
 from hindsight_langgraph.records import CausalRole, Kind, MemoryUnit, Status, Tier
 
@@ -83,9 +84,14 @@ class Facts:
         return seen, held, float(unit.tier is not Tier.CORE), HISTORY_WEIGHT if unit.status is Status.SUPERSEDED else 1.0
 
     @cached_property
-    def lower(self) -> str:
-        """Its content in lower case."""
-        return self.unit.content.lower()
+    def words(self) -> Words:
+        """The words of its content."""
+        return words_of(self.unit.content)
+
+    @cached_property
+    def words_before(self) -> Words:
+        """The words of what was said just before."""
+        return words_of(self.unit.preceding)
 
     @cached_property
     def pieces(self) -> frozenset[str]:

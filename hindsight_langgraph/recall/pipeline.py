@@ -49,7 +49,7 @@ class RecallTools:
     cosine_floor: float = 0.0
     """Cosine of two unrelated texts in the embedding space; far from 0 for some models (0.7 for e5)."""
     adapter: QueryAdapter | None = None
-    """Turns the query's vector towards what helped before; None searches by the embedding as it is."""
+    """Turns the query's vector towards what helped before, for a search of its own; None searches by the embedding as it is."""
     chat: bool = False
     """Whether a chat model can be asked, for routing."""
     embeds: bool = True
@@ -107,8 +107,9 @@ def recall_units(
     vector, degraded = yield from _embedded(read.text, tools)
     head, unrouted = yield from _router(words, tools, config=config)
     way = route(read, words=words, vector=vector, head=head, asked=query.regions)
-    if tools.adapter is not None and vector is not None:
-        vector = tools.adapter.apply(vector)
+    adapted = tools.adapter.apply(vector) if tools.adapter is not None and vector is not None else None
+    if config.preset != "fused":  # the other presets know one likeness alone
+        vector = adapted or vector
     moment = as_of or now
     turns = channels.session_candidates(session, read, scope=scope, now=moment, config=config)
 
@@ -118,8 +119,10 @@ def recall_units(
         return score.score(units, read, way, now=moment, config=config, cosine_floor=tools.cosine_floor, facts_of=tools.facts.of)
 
     where = channels.readable(way, scope=scope, config=config, as_of=as_of)
-    overtaken = channels.overtaken_probe(turns, scope=scope)
-    ranked, more = yield from _ranked(read, vector, where=where, config=config, beside=overtaken, rank=rank)
+    beside = channels.overtaken_probe(turns, scope=scope)
+    if adapted is not None and config.preset == "fused":
+        beside |= channels.adapted_probe(adapted, where=where, config=config)
+    ranked, more = yield from _ranked(read, vector, where=where, config=config, beside=beside, rank=rank)
     ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
     if config.ranker and ranker is not None and config.preset == "fused":
         ranked = ranker.rerank(ranked, read)

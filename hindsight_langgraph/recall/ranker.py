@@ -22,7 +22,7 @@ from hindsight_langgraph.recall.score import Scored
 from hindsight_langgraph.recall.trees import TreeEnsemble
 from hindsight_langgraph.records import Kind, MemoryUnit, Region
 
-RANKER_VERSION: Final = 2
+RANKER_VERSION: Final = 3
 """Goes up when the features change; an ensemble of another version is not used."""
 POOL: Final = 100
 """How many of the best by the weighted sum are re-ranked."""
@@ -31,7 +31,7 @@ SHARE: Final = 0.5
 TERMS: Final = (
     "dense", "text", "context", "cosine", "bm25", "bm25_context", "place_dense", "place_context", "neighbour", "nearby", "flow", "around",
     "fresh", "conversation", "conversation_best", "conversation_words", "speaker", "self", "date", "form", "replies", "standing", "entity",
-    "rival", "region", "chain", "dated", "decided", "alias", "past",
+    "rival", "region", "chain", "dated", "decided", "alias", "past", "adapted",
 )  # fmt: skip
 RANKED: Final = ("dense", "text", "context", "nearby", "around", "conversation")
 """Terms whose place among the candidates counts as well."""

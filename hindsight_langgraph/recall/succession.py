@@ -6,7 +6,7 @@ An update is often elliptical ("it starts at half past twelve now"): the questio
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from typing import Final
 
 from hindsight_langgraph.recall import phrases
@@ -22,24 +22,36 @@ INHERITED: Final[Mapping[str, float]] = {
     "shared": WORDS, "attribute": WORDS,
 }  # fmt: skip
 """Terms that say how well a unit fits the question, with what they count for its heir."""
+AHEAD: Final = 1e-4
+"""By how much an heir leads, where it does not by itself."""
 LONGEST: Final = 50
 """Links of a chain that are followed, so that a broken one that bites its tail ends."""
 
 
-def inherit(candidates: Sequence[Candidate], columns: Columns, cues: Cues) -> None:
-    """Give each candidate that holds the best fit of those that it replaced, over any number of replacements.
+def heirs(candidates: Sequence[Candidate], cues: Cues) -> dict[int, int]:
+    """The place of what now holds, by the place of each candidate that it replaced, over any number of replacements.
 
-    A question about what was once so is answered by the replaced unit itself, and nothing is handed on.
+    A question about what was once so is answered by the replaced unit itself: for it nothing has an heir.
     """
     gone = [i for i, candidate in enumerate(candidates) if candidate.unit.status is Status.SUPERSEDED]
     if not gone or _looks_back(cues):
-        return
+        return {}
     place = {candidate.unit.id: i for i, candidate in enumerate(candidates)}
-    for i in gone:
-        heir = _heir(i, candidates, place)
-        if heir is not None:
-            for name, share in INHERITED.items():
-                columns[name][heir] = max(columns[name][heir], share * columns[name][i])
+    found = {i: _heir(i, candidates, place) for i in gone}
+    return {i: heir for i, heir in found.items() if heir is not None}
+
+
+def inherit(columns: Columns, heir_of: Mapping[int, int]) -> None:
+    """Give each heir the best fit of those that it replaced, in the columns of the terms."""
+    for gone, heir in heir_of.items():
+        for name, share in INHERITED.items():
+            columns[name][heir] = max(columns[name][heir], share * columns[name][gone])
+
+
+def lift(scores: MutableSequence[float], heir_of: Mapping[int, int]) -> None:
+    """Let no heir stand behind what it replaced: who is told of both is told first what holds."""
+    for gone, heir in heir_of.items():
+        scores[heir] = max(scores[heir], scores[gone] + AHEAD)
 
 
 def _looks_back(cues: Cues) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hindsight_langgraph import lexical
 from hindsight_langgraph.recall import overlap, wording
-from hindsight_langgraph.recall.channels import DAY_SLACK, RANKED, Candidate
+from hindsight_langgraph.recall.channels import ADAPTED, DAY_SLACK, RANKED, Candidate
 from hindsight_langgraph.recall.decay import DAY_S, decay
 from hindsight_langgraph.recall.facts import FIXED, Facts
 from hindsight_langgraph.recall.naming import asked_subjects, is_asked, is_rival, mentions, named_things
@@ -71,6 +71,7 @@ def describe(
         "recency": _faded(said, now, per_day=decay_per_day),
         "weight": weights(facts, now, per_day=decay_per_day),
         **fixed,
+        "adapted": _adapted(_told_by(ADAPTED, candidates)),
         "place_dense": _places(fits["dense"]),
         "place_context": _places(fits["context"]),
     }
@@ -204,6 +205,13 @@ def _places(fits: Column) -> Column:
     return places
 
 
+def _adapted(cosines: Column) -> Column:
+    """The places by the adapted vector; 0 for what it did not find, and for all where nothing was learnt."""
+    missing = np.isnan(cosines)
+    places: Column = np.where(missing, 0.0, _places(np.where(missing, -np.inf, cosines)))
+    return places
+
+
 def _speakers_named(facts: Sequence[Facts], cues: Cues) -> set[str]:
     names = {known.unit.speaker_name for known in facts} - {""}
     words = {word.lower() for word in _WORD.findall(cues.text)} if names else set[str]()
@@ -212,7 +220,7 @@ def _speakers_named(facts: Sequence[Facts], cues: Cues) -> set[str]:
 
 
 def _entity_share(facts: Facts, named: frozenset[str]) -> float:
-    return sum(thing in facts.unit.entities or mentions(facts.lower, thing) for thing in named) / len(named)
+    return sum(thing in facts.unit.entities or mentions(facts.words.lower, thing) for thing in named) / len(named)
 
 
 def coverage(unit: MemoryUnit, cues: Cues) -> float:

@@ -19,11 +19,16 @@ def in_order(turns: Sequence[Turn], now: datetime) -> list[tuple[Turn, datetime]
     return [(turn, turn.at or now + timedelta(microseconds=place)) for place, turn in enumerate(turns)]
 
 
+def session_entries(turns: Sequence[Turn], now: datetime) -> tuple[LogEntry, ...]:
+    """Turns as the buffer keeps them."""
+    return tuple(LogEntry(id=turn.id, at=moment, body=encode_turn(turn)) for turn, moment in in_order(turns, now))
+
+
 def append_session(scope: Scope, turns: Sequence[Turn], *, now: datetime, config: WorkingConfig) -> Plan[int]:
     """Keep turns in the buffer; a turn that is there already is left alone. Returns how many were new."""
     if not turns:
         return 0
-    entries = tuple(LogEntry(id=turn.id, at=moment, body=encode_turn(turn)) for turn, moment in in_order(turns, now))
+    entries = session_entries(turns, now)
     return (
         yield from ask(AppendLog(key=keys.session(scope), entries=entries, ttl_s=config.session_ttl_s, keep=config.session_keep))
     )

@@ -48,12 +48,12 @@ def _turns(session: int, said: list[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"speaker": name, "dia_id": f"D{session}:{i}", "text": text} for i, (name, text) in enumerate(said, 1)]
 
 
-def longmemeval(data: Path) -> None:
+def longmemeval(data: Path, *, last: str = "2023/05/02 (Tue) 08:05", asked_at: str = "2023/05/30 (Tue) 12:00") -> None:
     """Two questions over three sessions, one of them without an answer."""
     sessions = {
         "s1": ("2023/04/10 (Mon) 09:15", "My sister Dana moved to Leuven, so I take the train there on Sundays.", "Enjoy the ride."),
-        "s2": ("2023/04/21 (Fri) 20:40", "I bought a green kayak at the harbour market today.", "Have fun on the water."),
-        "s3": ("2023/05/02 (Tue) 08:05", "Could you explain how yeast works?", "Yeast turns sugar into gas, which lifts the dough."),
+        "s2": ("2023/04/21 (Fri) 20:40", "My new kayak at the harbour is green and I keep it in the boat house.", "Have fun on the water."),
+        "s3": (last, "Could you explain how yeast works?", "Yeast turns sugar into gas, which lifts the dough."),
     }  # fmt: skip
     asked = [
         ("q1", "What colour is my kayak?", "green", ["s2"]),
@@ -64,7 +64,7 @@ def longmemeval(data: Path) -> None:
         [
             {
                 "question_id": name, "question_type": "single-session-user", "question": question, "answer": answer,
-                "question_date": "2023/05/30 (Tue) 12:00", "answer_session_ids": evidence, "haystack_session_ids": list(sessions),
+                "question_date": asked_at, "answer_session_ids": evidence, "haystack_session_ids": list(sessions),
                 "haystack_dates": [date for date, *_ in sessions.values()],
                 "haystack_sessions": [
                     [{"role": "user", "content": said}, {"role": "assistant", "content": reply}] for _, said, reply in sessions.values()

@@ -7,7 +7,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -225,22 +225,34 @@ def test_a_managed_history_is_written_by_rules_and_still_found(again: Harness, f
     (asked,) = again.server.of("answerer")
     (row,) = again.rows()[len(finished.rows) :]
     assert told["writing"] == "rules"
-    assert "green kayak" in asked
+    assert "kayak at the harbour is green" in asked
     assert "yeast" not in asked.lower()  # nobody remembers a request for an explanation
     assert row["evidence"] == told["longmemeval"]["evidence"] == 0.5  # the user's turn of two
     assert 0 < row["record_tokens"] <= 300
 
 
+@pytest.mark.parametrize("off", [(), ("--off", "forgetting")])
+def test_what_was_forgotten_unused_is_found_with_that_pass_off(harness: Harness, tmp_path: Path, off: tuple[str, ...]) -> None:
+    corpora.longmemeval(tmp_path, last="2023/09/02 (Sat) 08:05", asked_at="2023/09/03 (Sun) 12:00")
+    told = replace(harness, data=tmp_path).run("--managed", *SHORT, "--most", "1", *off)
+    assert told["off"] == ",".join(off[1:])
+    assert told["longmemeval"]["evidence"] == (0.5 if off else 0.0)
+
+
 def test_a_managed_history_is_read_by_the_writer_that_is_named(harness: Harness) -> None:
     told = harness.run("--managed", "--writer", "openai:reader", *SHORT, "--most", "1")
     assert told["writing"] == "openai:reader"
-    assert any("green kayak" in text for text in harness.server.of("reader"))
+    assert any("kayak at the harbour is green" in text for text in harness.server.of("reader"))
     assert "user kayak: green" in harness.server.of("answerer")[0]
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
-    [(["--writer", "openai:reader"], "--writer needs --managed"), (["--full", "--managed"], "not allowed with")],
+    [
+        (["--writer", "openai:reader"], "need --managed"),
+        (["--off", "forgetting"], "need --managed"),
+        (["--full", "--managed"], "not allowed with"),
+    ],
 )
 def test_options_that_contradict_each_other_are_refused(
     options: list[str], told: str, capsys: pytest.CaptureFixture[str]

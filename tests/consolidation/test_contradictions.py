@@ -104,6 +104,8 @@ def test_the_same_statement_again_merges_and_is_never_retired():
         ("90 g", "90 kg", Likeness.OTHER),
         ("192.0.2.40", "192.0.2.44", Likeness.OTHER),
         ("0.913", "0.913 作废", Likeness.OTHER),
+        ("oak, not pine", "oak", Likeness.SAME),
+        ("oak, not pine", "pine", Likeness.OTHER),
     ],
 )
 def test_values_are_compared_by_what_they_mean(older: str, newer: str, likeness: Likeness):
@@ -116,9 +118,20 @@ def test_values_are_compared_by_what_they_mean(older: str, newer: str, likeness:
         ("I love rhubarb, put it in every menu", "I've gone off rhubarb"),
         ("我超爱芒果，多放芒果", "芒果我吃腻了"),
         ("I want to sail to Gotland", "Forget what I said about sailing to Gotland."),
+        ("The locker code is 7714", "That locker code has leaked. Delete it."),
+        ("仓库的门禁码是 7714", "那个门禁码泄露了，忘掉它"),
+        ("Heron, our queue, is written in Ruby 3.1", "We moved Heron to Ruby 3.3 on Monday"),
     ],
 )
 def test_what_is_taken_back_in_so_many_words_is_retired(wish: str, end: str):
     kept = unit("The rye bread is baked at six", day=1)
     changes = find_reversals([unit(wish, kind=Kind.PREFERENCE), kept, unit(end, day=2, kind=Kind.PREFERENCE)])
     assert [change.old_text for change in changes] == [wish]
+
+
+@pytest.mark.parametrize(
+    "new", ["Egret moved to Ruby 3.3 on Monday", "Heron is tested on Ruby 3.3", "That gate code has leaked. Delete it."]
+)
+def test_another_thing_and_what_is_no_change_retire_nothing(new: str):
+    before = [unit("Heron, our queue, is written in Ruby 3.1"), unit("The locker code is 7714", day=1)]
+    assert find_reversals([*before, unit(new, day=2)]) == []

@@ -21,6 +21,7 @@ from hindsight_langgraph.records import Role, Turn
         ("数据库用 SQLite 还是 MySQL？", ["SQLite", "MySQL"]),
         ("我们可以去黄山或者泰山。", ["黄山", "泰山"]),
         ("桌布有米白和深蓝两种颜色。", ["米白", "深蓝"]),
+        ("Two bakers, Ada and Finn. Ada does the rolls.", []),
         ("I come between 8 and 10.", []),
         ("Sooner or later we should move.", []),
         ("We need two or three people, could you ask?", []),
@@ -51,7 +52,14 @@ def test_a_reference_by_place_finds_its_option(offer: str, said: str, chosen: st
 
 
 @pytest.mark.parametrize(
-    "said", ["I finished the first draft.", "The second time it rained.", "Is it the first one?", "别选第二个"]
+    "said",
+    [
+        "I finished the first draft.",
+        "The second time it rained.",
+        "I never drink tea first.",
+        "Is it the first one?",
+        "别选第二个",
+    ],
 )
 def test_an_ordinal_that_means_no_option_chooses_nothing(said: str) -> None:
     assert find_choice(said, [Turn(id="offer", role=Role.ASSISTANT, text="Shall I bring tea or cocoa? 茶还是可可？")]) is None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from hindsight_langgraph.config import WriteConfig
 from hindsight_langgraph.encoding.changes import confirm, retire
 from hindsight_langgraph.encoding.heads import load_heads
 from hindsight_langgraph.encoding.match import Match, Outcome, match
-from hindsight_langgraph.encoding.updates import Candidate, stand_side_by_side
+from hindsight_langgraph.encoding.updates import Candidate, share_matter, stand_side_by_side
 from hindsight_langgraph.records import Kind, MemoryUnit, Region, Status, Triple
 
 T0 = datetime(2025, 3, 10, 9, 0, tzinfo=UTC)
@@ -101,6 +103,45 @@ def test_codes_that_differ_and_told_apart_things_stand_side_by_side() -> None:
     assert stand_side_by_side(unit("b", "RUN-21 uses a rate of 0.3", minutes=1), first)
     assert stand_side_by_side(unit("c", "The small kiln is capped at 900, don't mix it up.", minutes=1), first)
     assert not stand_side_by_side(unit("d", "RUN-12 now uses a rate of 0.3", minutes=1), first)
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("The kiln takes 40 bowls.", "It is 60 bowls to a firing, the kiln has a third shelf."),
+        ("The kiln is fired on Tuesdays.", "Kiln day: Friday."),
+        ("Long captions, please, I like to read.", "Please give me captions of one line."),
+        ("I row on the canal every week.", "My rowing is over, the club closed."),
+        ("窑一次烧 40 只碗", "一窑 60 只碗"),
+        ("我每周去划船", "船早就不划了"),
+    ],
+)
+def test_a_change_needs_no_word_of_change_where_the_values_differ(before: str, now: str) -> None:
+    assert not stand_side_by_side(unit("b", now, minutes=5), unit("a", before))
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ("The kiln is fired on Tuesdays.", "On top of that we added Fridays for the kiln."),
+        ("每周二烧窑", "除了周二之外，又加了一次周五烧窑"),
+        ("The kiln is red.", "The kiln is by the door."),
+    ],
+)
+def test_what_adds_to_a_thing_or_says_something_else_of_it_replaces_nothing(before: str, now: str) -> None:
+    assert stand_side_by_side(unit("b", now, minutes=5), unit("a", before))
+
+
+def test_who_someone_is_and_how_something_is_done_do_not_change_by_the_way() -> None:
+    person = unit("a", "Maud runs the kiln, we call her Mo.", kind=Kind.ENTITY)
+    steps = unit("b", "To fire: dry the bowls, stack them, close the door, light it.", kind=Kind.PROCEDURE)
+    new = unit("c", "Maud and I agreed on firing 60 bowls.", minutes=5)
+    assert [stand_side_by_side(new, old) for old in (person, steps)] == [True, True]
+
+
+def test_the_words_that_quote_a_question_are_no_common_matter() -> None:
+    old = unit("a", "（问：窑呢？）窑 62 厘米高")
+    assert not share_matter(unit("b", "（问：跟谁？）停车的，别提了", minutes=5), old)
 
 
 def test_close_units_are_linked() -> None:

@@ -14,6 +14,7 @@ from hindsight_langgraph.models.embedders import HashEmbedder
 from hindsight_langgraph.records import Role, Turn
 from hindsight_langgraph.training.dialogues import read_dialogues
 from hindsight_langgraph.training.heads import plain_turns, train_heads
+from hindsight_langgraph.training.made_up import made_up_dialogues
 
 
 def dialogue(name: str, port: int) -> dict[str, object]:
@@ -105,3 +106,19 @@ def test_a_file_that_is_no_dialogue_is_named(labelled: Path) -> None:
 def test_plain_turns_teach_both_languages_both_answers() -> None:
     texts = [(turn.text.isascii(), kind is not None) for turn, _, kind in plain_turns()]
     assert set(texts) == {(True, True), (True, False), (False, True), (False, False)}
+
+
+def test_made_up_conversations_teach_both_languages_what_replaces_what() -> None:
+    dialogues = made_up_dialogues()
+    assert {dialogue.language for dialogue in dialogues} == {"en", "zh"}
+    for dialogue in dialogues:
+        said = [turn for session in dialogue.sessions for turn in session]
+        order = [turn.id for turn in said]
+        assert len(set(order)) == len(said)
+        assert dialogue.updates
+        assert all(order.index(old) < order.index(new) for old, new in dialogue.updates)
+        assert {turn for pair in dialogue.updates for turn in pair} <= dialogue.kinds.keys() < set(order)
+
+
+def test_heads_do_not_count_what_is_made_up_among_the_dialogues_they_learnt_from(labelled: Path) -> None:
+    assert train_heads(labelled, None).dialogues == ("a", "b", "c")

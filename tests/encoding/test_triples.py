@@ -31,6 +31,13 @@ def read(text: str) -> list[tuple[str, str, str, bool]]:
         ("My alarm is 6:30.", ("user", "alarm", "6:30", False)),
         ("Kestrel's port is now 7100.", ("Kestrel", "port", "7100", False)),
         ("My blood type is B negative.", ("user", "blood_type", "B negative", False)),
+        ("I'm an Emacs user.", ("user", "uses", "Emacs", False)),
+        ("My uncle is a big tea drinker.", ("uncle", "drinks", "tea", False)),
+        ("I'm not a Zotero user any more.", ("user", "uses", "Zotero", True)),
+        ("我是 Emacs 用户。", ("user", "uses", "Emacs", False)),
+        ("我不再用 Emacs 了。", ("user", "uses", "Emacs", True)),
+        ("我在用 Logic Pro 11 录音。", ("user", "uses", "Logic Pro 11", False)),
+        ("仓库的机器人是 4 台。", ("仓库", "机器人", "4台", False)),
         ("我住在苏州。", ("user", "lives_in", "苏州", False)),
         ("我每天喝两杯豆浆。", ("user", "drinks", "豆浆", False)),
         ("我不再喝豆浆了。", ("user", "drinks", "豆浆", True)),
@@ -56,6 +63,9 @@ def test_a_plain_statement_becomes_a_triple(text: str, wanted: tuple[str, str, s
         "I like it.",
         "我要是住在苏州就好了。",
         "我不讨厌香菜。",
+        "I'm a team player.",
+        "She's a regular user.",
+        "我是忠实用户。",
     ],
 )
 def test_nothing_is_read_that_the_text_does_not_assert(text: str) -> None:

@@ -187,11 +187,11 @@ def test_what_can_be_learnt_is_learnt_for_tasks_that_were_not_seen():
     assert fit.told.after > fit.told.before + 0.1
 
 
-def test_what_cannot_be_learnt_is_refused():
+def test_what_cannot_be_learnt_is_refused_but_for_the_chance_of_one_in_twenty():
     fits = [
-        fit_rankers({"d": [lesson(1_000 * seed + i, learnable=False) for i in range(80)]}, shipped=None)[0] for seed in range(3)
+        fit_rankers({"d": [lesson(1_000 * seed + i, learnable=False) for i in range(80)]}, shipped=None)[0] for seed in range(8)
     ]
-    assert [fit.told.used for fit in fits] == [False, False, False]
+    assert sum(fit.told.used for fit in fits) <= 2
 
 
 def test_a_domain_with_too_few_tasks_is_left_alone():

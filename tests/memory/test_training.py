@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from hindsight_langgraph.annotation.examples import Example
 from hindsight_langgraph.cli import app
+from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.errors import CallError, ConfigError
 from hindsight_langgraph.memory import HindsightMemory
 from hindsight_langgraph.recall.query_adapter import AdapterShelf, QueryAdapter
-from hindsight_langgraph.recall.recollection import Recollection
+from hindsight_langgraph.recall.recollection import Dropped, Item, Recollection
 from hindsight_langgraph.records import EmbeddingSpace
 from hindsight_langgraph.training.adapter import LEAST_EXAMPLES, Contrast, export_triplets, fit_adapter, reciprocal_rank
 from tests.memory.opening import open_memory
@@ -136,20 +137,40 @@ def test_what_was_learnt_is_used_at_once_and_after_reopening_and_can_be_undone(
         assert again._settings.recalling.adapter is None
 
 
-def cosines(found: Recollection) -> dict[str, float]:
-    chosen = {item.unit.id: item.terms["cosine"] for item in found.items}
-    return chosen | {dropped.unit.id: dropped.terms["cosine"] for dropped in found.dropped}
+def told(found: Recollection, term: str) -> dict[str, float]:
+    """A term of every candidate by its text."""
+    candidates: list[Item | Dropped] = [*found.items, *found.dropped]
+    return {candidate.unit.content: candidate.terms[term] for candidate in candidates}
 
 
-def test_an_adapter_changes_what_is_found_and_no_stored_vector(memory: HindsightMemory):
-    memory.remember([("user", "I prefer green tea."), ("user", "I prefer trains to planes.")], scope="u1")
-    before = list(memory.export_lines(scope="u1"))
-    plain = memory.recall("What do I prefer to drink?", scope="u1")
+def turned_round(memory: HindsightMemory) -> HindsightMemory:
+    """The memory with an adapter that finds what is least like the question."""
     memory._shelves.adapters.add(QueryAdapter(space=memory.space, matrix=-2 * np.eye(memory.space.dimension, dtype=np.float32)))
     memory._use_learned()
-    turned = memory.recall("What do I prefer to drink?", scope="u1")
-    scores = [cosines(found) for found in (plain, turned)]
-    assert scores[0] != scores[1]
+    return memory
+
+
+def test_an_adapter_is_asked_beside_the_embedding_as_it_is(memory: HindsightMemory):
+    memory.remember([("user", "I prefer green tea."), ("user", "I prefer trains to planes.")], scope="u1")
+    plain = memory.recall("What tea do I prefer?", scope="u1")
+    turned = turned_round(memory).recall("What tea do I prefer?", scope="u1")
+    assert set(told(plain, "adapted").values()) == {0.0}
+    assert told(turned, "adapted") == {"I prefer green tea.": pytest.approx(0.869, abs=1e-3), "I prefer trains to planes.": 1.0}
+    assert told(turned, "cosine") == pytest.approx(told(plain, "cosine"))
+
+
+def test_a_preset_with_one_likeness_takes_the_adapted_one(tmp_path: Path):
+    with open_memory(tmp_path, recall=RecallConfig(preset="balanced")) as memory:
+        memory.remember([("user", "I prefer green tea."), ("user", "I prefer trains to planes.")], scope="u1")
+        plain = told(memory.recall("What tea do I prefer?", scope="u1"), "cosine")
+        turned = told(turned_round(memory).recall("What tea do I prefer?", scope="u1"), "cosine")
+    assert turned == pytest.approx({text: -cosine for text, cosine in plain.items()})
+
+
+def test_an_adapter_changes_no_stored_vector(memory: HindsightMemory):
+    memory.remember([("user", "I prefer green tea.")], scope="u1")
+    before = list(memory.export_lines(scope="u1"))
+    turned_round(memory).recall("What do I prefer to drink?", scope="u1")
     assert [json.loads(line).get("dense") for line in memory.export_lines(scope="u1")] == [
         json.loads(line).get("dense") for line in before
     ]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from hindsight_langgraph.recall.cues import read_cues
-from hindsight_langgraph.recall.overlap import names_attribute, shares
+from hindsight_langgraph.recall.overlap import names_attribute, pieces_of, shares
 from hindsight_langgraph.recall.recollection import Cues, Query
 from hindsight_langgraph.recall.wording import lacks_form
 from hindsight_langgraph.records import Triple
@@ -26,24 +26,24 @@ def cues(text: str) -> Cues:
     ],
 )
 def test_the_unit_that_shares_words_with_the_question_holds_more_of_it(asked: str, right: str, wrong: str) -> None:
-    found = shares(cues(asked), [unit("a", right), unit("b", wrong)])
+    found = shares(cues(asked), [pieces_of(unit("a", right)), pieces_of(unit("b", wrong))])
     assert found[0] > found[1]
 
 
 def test_a_word_that_every_unit_holds_counts_less_than_a_rare_one() -> None:
     units = [unit("a", "Petrel is moored."), unit("b", "Petrel's mast is new."), unit("c", "Petrel leaks.")]
-    common, rare, _ = shares(cues("Petrel's mast"), units)
+    common, rare, _ = shares(cues("Petrel's mast"), [pieces_of(told) for told in units])
     assert rare - common > common
 
 
 def test_the_name_of_the_attribute_is_part_of_what_a_unit_says() -> None:
     told = unit("a", "It is navy blue.", triple=Triple(subject="Petrel", attribute="hull_colour", value="navy blue"))
-    assert shares(cues("hull colour?"), [told, unit("b", "It leaks.")])[0] == pytest.approx(1.0)
+    assert shares(cues("hull colour?"), [pieces_of(told), pieces_of(unit("b", "It leaks."))])[0] == pytest.approx(1.0)
     assert names_attribute(told, frozenset(cues("hull?").topics))
 
 
 def test_turns_kept_whole_are_not_weighed_by_their_words_here() -> None:
-    assert shares(cues("hull colour?"), [unit("a", "the hull colour is green", raw=True)]) == [0.0]
+    assert shares(cues("hull colour?"), [pieces_of(unit("a", "the hull colour is green", raw=True))]) == [0.0]
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,12 @@ def test_a_question_about_how_it_once_was_is_answered_by_the_old_unit_itself(mem
     assert found.units[0].id == "two"
 
 
+def test_a_question_about_a_present_time_is_told_what_holds_before_what_once_did(memory: Remembering) -> None:
+    memory.put(*starts_of_the_batch())
+    found = memory.recall("What time is the nightly batch of Orion?", abstain=False)
+    assert [u.id for u in found.units if u.id in {"two", "now"}] == ["now", "two"]
+
+
 def test_a_unit_whose_heir_is_gone_leads_nowhere(memory: Remembering) -> None:
     memory.put(replaced("old", "The nightly batch of Orion starts at two.", by="lost"), unit("b", "The kettle is broken."))
     assert "old" not in {u.id for u in memory.recall("Is the nightly batch of Orion at two?").units}
