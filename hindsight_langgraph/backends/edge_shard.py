@@ -53,7 +53,9 @@ def shard_path(root: Path, place: Place) -> Path:
 class EdgeShard:
     """An open shard. Not locked here: the store lets one request at a time through.
 
-    No graph is built (m=0): a scan under the owner's filter takes about a millisecond, a graph minutes that hold the GIL.
+    No graph is built (m=0): a scan under the owner's filter takes about a millisecond, a graph minutes that hold the GIL. Nor are vectors
+    quantised: int8 with exact scores for twice as many as wanted finds the same hundred of one owner's 100,000 in 4.6 ms instead of 11.5,
+    but making it takes 12 s that hold the GIL.
     """
 
     def __init__(self, root: Path, place: Place) -> None:

@@ -240,7 +240,10 @@ def _disjoined(text: str) -> list[str]:
 
 def _mirrored(sentence: str) -> list[str]:
     """The items of "… A, B or C …": how the last one begins, and how long it is, tells where the first one begins."""
-    head, oxford, last = re.split(r"(,?)\s+or\s+", sentence.rstrip(), maxsplit=1)[:3]
+    joined = re.split(r"(,?)\s+or\s+", sentence.rstrip(), maxsplit=1)
+    if len(joined) < 3:
+        return []  # nothing stands on one side of it, or not at once: "after a hike or, I guess, a walk"
+    head, oxford, last = joined
     *more, last = re.split(r",?\s+or\s+", last)
     last = re.split(r"[,;.?!:]", last)[0].strip()
     head = _LEAD.sub("", head)

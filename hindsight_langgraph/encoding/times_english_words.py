@@ -98,7 +98,9 @@ PAST_TENSE: Final = re.compile(
 FUTURE_TENSE: Final = re.compile(
     r"\b(?:will|won['’]t|going to|is due|due|by|deadline|until|till|must|has to|have to|needs? to|should|shall|can"
     r"|scheduled|planned"
-    r"|booked|is set|moved to|pushed to|postponed|rescheduled|moves?|starts?|begins?|ends?|closes?|opens?|expires?"
+    r"|booked|is set"
+    rf"|moved to(?=\s+(?:the\s+|early\s+|mid\W?|late\s+)*(?:next|this|{MONTH}|{WEEKDAY}|{WEEKDAY_SHORT}|\d|tomorrow|tonight|noon|week|spring|summer|autumn|fall|winter)\b)"
+    r"|pushed to|postponed|rescheduled|moves?|starts?|begins?|ends?|closes?|opens?|expires?"
     r"|launch(?:es)?|let['’]s)\b"
     r"|['’]ll\b|(?:\b(?:am|is|are)|['’](?:m|s|re)) (?:now\b|(?!doing|going)\w{2,}ing\b)",
     re.IGNORECASE,

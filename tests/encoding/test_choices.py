@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hindsight_langgraph.encoding.choices import find_choice, options
 from hindsight_langgraph.records import Role, Turn
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["or", "or,", "and/or", "either", "I could", "Would you like", "tea", "rye bread", ",", ":", "?", "!", "\n", "或者"]
+        ),
+        max_size=12,
+    )
+)
+def test_any_text_lists_options_or_none(words: list[str]) -> None:
+    assert all(option.strip() for option in options(" ".join(words)))
 
 
 @pytest.mark.parametrize(
@@ -26,6 +40,9 @@ from hindsight_langgraph.records import Role, Turn
         ("Sooner or later we should move.", []),
         ("We need two or three people, could you ask?", []),
         ("我们还是早点走吧", []),
+        ("Would you like it for after a hike or, I guess, a long walk?", []),
+        ("I could take it to the harbour and/or the mill.", []),
+        ("Should I use 4! or 4P2?", []),
     ],
 )
 def test_the_options_that_a_text_lists_are_found(text: str, listed: list[str]) -> None:

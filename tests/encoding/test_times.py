@@ -139,6 +139,8 @@ SPANS = [
     ("at the end of July", "2025-07-29", "2025-08-01", Precision.RANGE),
     ("in early September", "2025-09-01", "2025-09-11", Precision.RANGE),
     ("We moved here in March.", "2025-03-01", "2025-04-01", Precision.MONTH),
+    ("I moved to Porto in March.", "2025-03-01", "2025-04-01", Precision.MONTH),
+    ("The launch is moved to early March.", "2026-03-01", "2026-03-11", Precision.RANGE),
     ("since May 2023 I cycle", "2023-05-01", "2023-06-01", Precision.MONTH),
     ("next quarter we hire", "2025-07-01", "2025-10-01", Precision.QUARTER),
     ("until the end of Q3 2025", "2025-07-01", "2025-10-01", Precision.QUARTER),
