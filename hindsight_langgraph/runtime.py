@@ -96,15 +96,17 @@ class Runtime:
         return reply
 
     def _settle(self, op: Settle) -> bool:
-        # writes first: one that ends may hand a task on to be judged
-        workers = (self.writer, self.annotator, *([self.idler] if op.idle else []))
-        return all(worker.settle(op.owner, op.timeout_s) for worker in workers)
+        return all(worker.settle(op.owner, op.timeout_s) for worker in self._workers(op))
 
     async def _asettle(self, op: Settle) -> bool:
-        for worker in (self.writer, self.annotator, *([self.idler] if op.idle else [])):
+        for worker in self._workers(op):
             if not await worker.asettle(op.owner, op.timeout_s):
                 return False
         return True
+
+    def _workers(self, op: Settle) -> list[Writer]:
+        """Whom to wait for, in turn. Writes first: one that ends may hand a task on to be judged, and a judgement gives account as a write."""
+        return [self.writer, self.annotator, *([self.writer] if op.owner is None else []), *([self.idler] if op.idle else [])]
 
     def _in_process(self, op: BackgroundOp[Any]) -> Any:
         match op:

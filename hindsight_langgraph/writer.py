@@ -10,6 +10,7 @@ import asyncio
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any
@@ -27,7 +28,8 @@ class Writer:
         self._tick: Job | None = None
         self._every_s: float | None = None
         self._jobs: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
-        self._open: dict[str, set[Future[Any]]] = {}
+        self._open: dict[str, dict[Future[Any], bool]] = {}
+        """Jobs that are not done, and whether a job of this thread handed them on."""
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -35,7 +37,7 @@ class Writer:
         """Run `job` later; its errors are logged, since nobody waits for its result."""
         future: Future[Any] = Future()
         with self._lock:
-            self._open.setdefault(owner, set()).add(future)
+            self._open.setdefault(owner, {})[future] = threading.current_thread() is self._thread
             self._start()
         future.add_done_callback(lambda done: self._forget(owner, done))
         self._jobs.put((job, future))
@@ -47,15 +49,25 @@ class Writer:
             self._start()
 
     def settle(self, owner: str | None, timeout_s: float) -> bool:
-        """Wait until the jobs of one owner (of all, for None) are done. Returns whether they are."""
-        return not wait(self._futures(owner), timeout=timeout_s).not_done
+        """Wait until the jobs of one owner (of all, for None) are done, and what they hand on to this thread. Returns whether they are."""
+        end = time.monotonic() + timeout_s
+        waiting = self._futures(owner)
+        while waiting:
+            if wait(waiting, timeout=max(0.0, end - time.monotonic())).not_done:
+                return False
+            waiting = self._futures(owner, handed_on=True)
+        return True
 
     async def asettle(self, owner: str | None, timeout_s: float) -> bool:
         """As `settle`, without blocking the loop."""
-        futures = [asyncio.wrap_future(future) for future in self._futures(owner)]
-        if not futures:
-            return True
-        return not (await asyncio.wait(futures, timeout=timeout_s))[1]
+        end = time.monotonic() + timeout_s
+        waiting = self._futures(owner)
+        while waiting:
+            futures = [asyncio.wrap_future(future) for future in waiting]
+            if (await asyncio.wait(futures, timeout=max(0.0, end - time.monotonic())))[1]:
+                return False
+            waiting = self._futures(owner, handed_on=True)
+        return True
 
     def close(self, timeout_s: float) -> bool:
         """Do what is queued, then end the thread. Returns whether everything was done in time."""
@@ -72,16 +84,16 @@ class Writer:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
 
-    def _futures(self, owner: str | None) -> list[Future[Any]]:
+    def _futures(self, owner: str | None, *, handed_on: bool = False) -> list[Future[Any]]:
         with self._lock:
-            sets = list(self._open.values()) if owner is None else [self._open.get(owner, set())]
-            return [future for futures in sets for future in futures]
+            found = list(self._open.values()) if owner is None else [self._open.get(owner, {})]
+            return [future for futures in found for future, by_job in futures.items() if by_job or not handed_on]
 
     def _forget(self, owner: str, future: Future[Any]) -> None:
         with self._lock:
             futures = self._open.get(owner)
             if futures is not None:
-                futures.discard(future)
+                futures.pop(future, None)
                 if not futures:
                     del self._open[owner]
 

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,7 +73,7 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
         try:
             with direct.open(f"{url}/ok", timeout=10):
                 return
-        except (urllib.error.URLError, ConnectionError):
+        except OSError:  # refused, or too slow to answer yet
             assert process.poll() is None, log.read_text()[-3000:]
             assert time.monotonic() < end, log.read_text()[-3000:]
             time.sleep(0.2)

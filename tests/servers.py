@@ -91,7 +91,7 @@ class Server:
     def client(self) -> redis.Redis:
         """A plain client for a test to look into the server; close it, or use it in a with block."""
         once = Retry(NoBackoff(), 0)  # else a server that is down costs ten tries
-        return redis.Redis(port=self.port, socket_timeout=5, socket_connect_timeout=5, retry=once)
+        return redis.Redis(port=self.port, socket_timeout=60, socket_connect_timeout=60, retry=once)
 
     def _answers(self) -> bool:
         assert self._process is not None

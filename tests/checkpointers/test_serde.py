@@ -19,6 +19,7 @@ from hindsight_langgraph.checkpoint_ops import ReadThread
 from hindsight_langgraph.errors import StoreRejected
 from tests.checkpointers.conftest import MakeSaver
 from tests.checkpointers.made import chat_graph, config, put, read, say
+from tests.servers import PATIENCE_S
 
 CONFIG = config(ns=None)
 KEY = b"0123456789abcdef"
@@ -171,7 +172,7 @@ def test_the_librarys_records_are_usable_after_a_reload_in_strict_mode(tmp_path:
         env={"LANGGRAPH_STRICT_MSGPACK": "true", "PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert (run.stdout.strip(), run.returncode) == ("usable", 0), run.stderr
