@@ -106,7 +106,7 @@ STRUCTURED: Final = MappingProxyType(
         "decided": 0.10,
         "alias": -0.24,
         "outcome": 0.05,
-        "asked": 0.72,
+        "asked": 1.0,
     }
 )
 """Weights of the preset `fused` for units that say what they mean by themselves. Fitted on the labelled probes and on others written for
