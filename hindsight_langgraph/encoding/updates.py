@@ -109,7 +109,7 @@ def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
     other_codes = bool(one.codes and other.codes and not one.codes & other.codes)
     same_again = one.restated and bool(one.values) and one.values <= other.values
     changes = bool(one.cues & _SIGNS) or one.ended or _differ(one, other)
-    adds = bool(ADDS.search(new.source_text or new.content)) and not one.cues & _TAKES_BACK
+    adds = bool(ADDS.search(new.source_text or new.content)) and not one.cues & _TAKES_BACK and not _moves_amount(one, other)
     kept_apart = other.told_apart and bool(other.names) and not one.names & other.names
     return (
         other_codes
@@ -164,8 +164,15 @@ def _other_amount(new: Facts, old: Facts) -> bool:
     )
 
 
+def _moves_amount(new: Facts, old: Facts) -> bool:
+    """Whether it says outright that an amount is now another one, whatever else was added: "it rose to 380 euros, they added a shelf"."""
+    return "change" in new.cues and bool(new.measures & old.measures) and not new.numbers & old.numbers
+
+
 def _other_time(new: Facts, old: Facts) -> bool:
-    return bool(new.times and old.times) and not new.times <= old.times
+    """Whether both give a time, and not the same one; a time reads otherwise in another language."""
+    one_language = bool(new.signs) == bool(old.signs)
+    return one_language and bool(new.times and old.times) and not new.times <= old.times
 
 
 def _both_wish(new: Facts, old: Facts) -> bool:

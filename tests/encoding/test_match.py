@@ -114,6 +114,8 @@ def test_codes_that_differ_and_told_apart_things_stand_side_by_side() -> None:
         ("I row on the canal every week.", "My rowing is over, the club closed."),
         ("窑一次烧 40 只碗", "一窑 60 只碗"),
         ("我每周去划船", "船早就不划了"),
+        ("The kiln rental is 320 euros.", "The kiln rental went up to 380 euros, they added a shelf."),
+        ("窑的租金是 3200 欧元", "窑的租金涨到 3800 欧元了，多加了两天"),
     ],
 )
 def test_a_change_needs_no_word_of_change_where_the_values_differ(before: str, now: str) -> None:
