@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.bench_memory import SPACE
-from benchmarks.corpora import ADVERSARIAL, Question, Space, locomo
+from benchmarks.corpora import Space, asked_of, locomo
 from benchmarks.options import parser, sets_of, tell
 from benchmarks.vectors import CachedEmbedder, Matrix
 from hindsight_langgraph.lexical import index_text
@@ -34,10 +34,7 @@ def main() -> None:
     options.add_argument("--folds", type=int, default=2)
     given = options.parse_args()
     embedder = CachedEmbedder(given.cache)
-    asked = {
-        space.id: questions("locomo", space, [q for q in space.questions if q.gold and q.category != ADVERSARIAL], embedder)
-        for space in locomo(sets_of(given.data))
-    }
+    asked = {space.id: questions("locomo", space, embedder) for space in locomo(sets_of(given.data))}
     names, rows, folds = sorted(asked), {"before": list[tuple[float, float]](), "after": list[tuple[float, float]]()}, []
     for fold in range(given.folds):
         tested = names[fold :: given.folds]
@@ -63,10 +60,11 @@ def main() -> None:
     tell(report | {"folds": folds}, as_json=given.json)
 
 
-def questions(name: str, space: Space, wanted: Sequence[Question], embedder: CachedEmbedder) -> list[Asked]:
+def questions(name: str, space: Space, embedder: CachedEmbedder) -> list[Asked]:
     """The questions of a conversation that have evidence."""
     units = embedder.documents(name, [index_text(unit) for unit in space.units])
     place = {unit.id: i for i, unit in enumerate(space.units)}
+    wanted = asked_of(name, space)
     vectors = embedder.queries(name, [question.text for question in wanted])
     return [
         (vector, units, sorted(place[id_] for id_ in question.gold)) for question, vector in zip(wanted, vectors, strict=True)

@@ -327,6 +327,11 @@ def _weekday_time(text: str) -> datetime:
     return datetime.strptime(re.sub(r"\s*\(\w+\)\s*", " ", text), "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
 
 
+def asked_of(name: str, space: Space) -> list[Question]:
+    """The questions of a space that have evidence in it."""
+    return [q for q in space.questions if q.gold and not (name == "locomo" and q.category == ADVERSARIAL)]
+
+
 SETS: dict[str, Callable[[Path], Iterator[Space]]] = {
     "locomo": locomo,
     "realtalk": realtalk,

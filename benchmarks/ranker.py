@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.adapter import contrasts_of, questions
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import ADVERSARIAL, SETS, Question, Space
+from benchmarks.corpora import SETS, Question, Space, asked_of
 from benchmarks.gold import dialogue_paths, recall_probes
 from benchmarks.metrics import Row, judge, summary
 from benchmarks.options import gold_of, parser, sets_of, tell
@@ -86,11 +86,6 @@ def cases_of(name: str, space: Space, embedder: CachedEmbedder, *, tools: Recall
             if case := case_of(told, question, source=f"{name}/{space.id}", session_of=session_of):
                 found.append(case)
     return found
-
-
-def asked_of(name: str, space: Space) -> list[Question]:
-    """The questions of a space that have evidence in it."""
-    return [q for q in space.questions if q.gold and not (name == "locomo" and q.category == ADVERSARIAL)]
 
 
 def case_of(found: Recollection, question: Question, *, source: str, session_of: Mapping[str, str]) -> Case | None:
@@ -168,7 +163,7 @@ class _Learner:
         contrasts = [
             contrast
             for space in seen
-            for question in questions(self.name, space, asked_of(self.name, space), self.embedder)
+            for question in questions(self.name, space, self.embedder)
             for contrast in contrasts_of(question, space.id, rng)
         ]
         return fit_adapter(contrasts, space=SPACE).adapter

@@ -19,11 +19,11 @@ from pathlib import Path
 
 from benchmarks.baselines import Baselines
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import SETS, Space
+from benchmarks.corpora import SETS, Space, asked_of
 from benchmarks.gold import Asked, dialogue_paths, measure, recall_probes
 from benchmarks.metrics import Row, judge, mean, summary
 from benchmarks.options import gold_of, parser, sets_of
-from benchmarks.ranker import asked_of, by_folds
+from benchmarks.ranker import by_folds
 from benchmarks.vectors import CachedEmbedder
 from hindsight_langgraph.config import RecallConfig
 from hindsight_langgraph.recall.pipeline import tools_for

@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 
 from benchmarks.bench_memory import SPACE, BenchMemory
-from benchmarks.corpora import ADVERSARIAL, SETS
+from benchmarks.corpora import SETS, asked_of
 from benchmarks.gold import dialogue_paths, read_dialogue, recall_probes
 from benchmarks.options import gold_of, parser, sets_of, tell
 from benchmarks.vectors import CachedEmbedder
@@ -67,9 +67,7 @@ def public(name: str, data: Path, embedder: CachedEmbedder) -> Iterator[Cost]:
         for space in spaces:
             plain = embedder.documents(f"{name}-plain", [unit.content for unit in space.units])
             whole = estimate_tokens(_lines(space.units))
-            for question in space.questions:
-                if not question.gold or (name == "locomo" and question.category == ADVERSARIAL):
-                    continue
+            for question in asked_of(name, space):
                 for method, config in METHODS.items():
                     found = memory.recall(
                         question.text, scope=Scope(user_id=space.id), now=question.at, config=config, tools=tools

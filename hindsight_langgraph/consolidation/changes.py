@@ -7,7 +7,7 @@ applied already changes nothing. So a run that dies half-way can be done again.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, TypeAdapter
 
@@ -67,6 +67,11 @@ class Retire(Record):
     old_text: str
     new_text: str
     reason: str = ""
+
+    @classmethod
+    def of(cls, older: MemoryUnit, *, by: MemoryUnit, reason: str) -> Self:
+        """The older unit is retired by another."""
+        return cls(old=older.id, new=by.id, old_text=older.content, new_text=by.content, reason=reason)
 
     @property
     def ids(self) -> tuple[str, ...]:

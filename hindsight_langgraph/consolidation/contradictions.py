@@ -16,16 +16,15 @@ from itertools import combinations
 from typing import Final
 
 from hindsight_langgraph.consolidation.changes import Merge, Retire
-from hindsight_langgraph.consolidation.made import is_made
-from hindsight_langgraph.consolidation.naming import Key, attribute_keys, subject_keys
+from hindsight_langgraph.consolidation.comparable import in_time_order, is_comparable
+from hindsight_langgraph.consolidation.naming import Key, attribute_keys, same_subject, subject_keys
 from hindsight_langgraph.encoding.cues import is_chinese
 from hindsight_langgraph.encoding.facts import is_restated
 from hindsight_langgraph.encoding.match import replaces
 from hindsight_langgraph.encoding.repeats import is_another_event
-from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
 from hindsight_langgraph.encoding.wordings import BESIDES
-from hindsight_langgraph.records import MemoryUnit, Status, Triple
+from hindsight_langgraph.records import MemoryUnit, Triple
 
 _LATIN: Final = re.compile(r"[A-Za-z0-9]")
 _DIGIT: Final = re.compile(r"\d")
@@ -37,7 +36,7 @@ Alike = AbstractSet[frozenset[str]]
 
 def find_contradictions(units: Iterable[MemoryUnit], *, alike: Alike = frozenset()) -> list[Merge | Retire]:
     """What the statements among `units` do to each other, in time order: repeats merge, contradicted ones are retired."""
-    able = sorted((unit for unit in units if _speaks(unit)), key=_order)
+    able = in_time_order(unit for unit in units if _speaks(unit))
     found: list[Merge | Retire] = []
     gone: set[str] = set()
     for older, newer in _pairs(able):
@@ -55,7 +54,7 @@ def foreign_values(units: Iterable[MemoryUnit]) -> list[tuple[str, str]]:
 
     Values with numbers, codes or names of both scripts are left out: rules compare those, and embeddings overlook them.
     """
-    able = sorted((unit for unit in units if _speaks(unit)), key=_order)
+    able = in_time_order(unit for unit in units if _speaks(unit))
     pairs: dict[tuple[str, str], None] = {}
     for older, newer in _pairs(able):
         one, other = older.triple, newer.triple
@@ -75,16 +74,16 @@ def _are_foreign(one: str, other: str) -> bool:
 def judge_pair(older: MemoryUnit, newer: MemoryUnit, *, alike: Alike = frozenset()) -> Merge | Retire | None:
     """What a newer statement does to an older one; None where they stand side by side."""
     one, other = older.triple, newer.triple
-    if one is None or other is None or not _same_subject(one, other) or set(older.sources) & set(newer.sources):
+    if one is None or other is None or not same_subject(one, other) or set(older.sources) & set(newer.sources):
         return None
     likeness = compare_values(one.value, other.value, restated=is_restated(newer))
     if likeness is Likeness.OTHER and frozenset((one.value, other.value)) in alike:
         likeness = Likeness.SAME
     if not attribute_keys(one.attribute) & attribute_keys(other.attribute):
         ends = likeness is Likeness.SAME and replaces(newer, older.model_copy(update={"triple": _named(one, other)}))
-        return _retire(older, newer, "the same value no longer holds") if ends else None
+        return Retire.of(older, by=newer, reason="the same value no longer holds") if ends else None
     if one.negated != other.negated:
-        return _retire(older, newer, "the opposite of the same") if likeness is not Likeness.OTHER else None
+        return Retire.of(older, by=newer, reason="the opposite of the same") if likeness is not Likeness.OTHER else None
     if likeness is not Likeness.OTHER and is_another_event(newer, older):
         return None
     if likeness is Likeness.SAME and older.region is newer.region:
@@ -93,7 +92,7 @@ def judge_pair(older: MemoryUnit, newer: MemoryUnit, *, alike: Alike = frozenset
         return _merge(kept=newer, gone=older, reason="the same statement in more detail")
     if one.negated or one.multi_valued or other.multi_valued or _stands_beside(newer) or _apart(older, newer):
         return None
-    return _retire(older, newer, f"{other.attribute}: {one.value} → {other.value}")
+    return Retire.of(older, by=newer, reason=f"{other.attribute}: {one.value} → {other.value}")
 
 
 def _pairs(units: Sequence[MemoryUnit]) -> list[tuple[MemoryUnit, MemoryUnit]]:
@@ -116,21 +115,7 @@ def _rooms(triple: Triple) -> list[Key]:
 
 
 def _speaks(unit: MemoryUnit) -> bool:
-    return (
-        unit.triple is not None
-        and unit.status is Status.ACTIVE
-        and not unit.raw
-        and not is_made(unit)
-        and QUOTED_CLAIM not in unit.tags
-    )
-
-
-def _order(unit: MemoryUnit) -> tuple[float, float, str]:
-    return unit.moment.timestamp(), unit.created_at.timestamp(), unit.id
-
-
-def _same_subject(one: Triple, other: Triple) -> bool:
-    return bool(subject_keys(one.subject) & subject_keys(other.subject))
+    return unit.triple is not None and is_comparable(unit)
 
 
 def _named(triple: Triple, like: Triple) -> Triple:
@@ -149,7 +134,3 @@ def _apart(older: MemoryUnit, newer: MemoryUnit) -> bool:
 
 def _merge(*, kept: MemoryUnit, gone: MemoryUnit, reason: str) -> Merge:
     return Merge(kept=kept.id, gone=gone.id, kept_text=kept.content, gone_text=gone.content, reason=reason)
-
-
-def _retire(older: MemoryUnit, newer: MemoryUnit, reason: str) -> Retire:
-    return Retire(old=older.id, new=newer.id, old_text=older.content, new_text=newer.content, reason=reason)

@@ -17,16 +17,15 @@ import numpy as np
 
 from hindsight_langgraph.config import ConsolidationConfig
 from hindsight_langgraph.consolidation.changes import Link, Merge
-from hindsight_langgraph.consolidation.made import is_made
+from hindsight_langgraph.consolidation.comparable import is_comparable
 from hindsight_langgraph.consolidation.naming import attribute_keys, subject_keys
 from hindsight_langgraph.encoding.cues import cues, is_chinese
 from hindsight_langgraph.encoding.facts import is_restated
 from hindsight_langgraph.encoding.identity import same_text
 from hindsight_langgraph.encoding.repeats import is_another_event, repeats, restates
-from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.updates import stand_side_by_side
 from hindsight_langgraph.encoding.values import Likeness, compare_values, read_value
-from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit, Status
+from hindsight_langgraph.records import EmbeddingSpace, IndexedUnit, MemoryUnit
 from hindsight_langgraph.similarity import COSINE_FLOORS, similarity
 
 _BLOCK: Final = 256
@@ -128,14 +127,7 @@ def _same_polarity(older: MemoryUnit, newer: MemoryUnit) -> bool:
 
 
 def _able(item: IndexedUnit) -> bool:
-    unit = item.unit
-    return (
-        item.dense is not None
-        and unit.status is Status.ACTIVE
-        and not unit.raw
-        and not is_made(unit)
-        and QUOTED_CLAIM not in unit.tags
-    )
+    return item.dense is not None and is_comparable(item.unit)
 
 
 def _close_pairs(

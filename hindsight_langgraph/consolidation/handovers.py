@@ -10,14 +10,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from hindsight_langgraph.consolidation.changes import Retire
-from hindsight_langgraph.consolidation.made import is_made
-from hindsight_langgraph.consolidation.naming import attribute_keys, subject_keys
+from hindsight_langgraph.consolidation.comparable import in_time_order, is_comparable
+from hindsight_langgraph.consolidation.naming import attribute_keys, same_subject, subject_keys
 from hindsight_langgraph.encoding.attributes import USER
 from hindsight_langgraph.encoding.cues import is_chinese
-from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.wordings import numbered_names, says_it_ended
 from hindsight_langgraph.lexical import terms
-from hindsight_langgraph.records import MemoryUnit, Status, Triple
+from hindsight_langgraph.records import MemoryUnit, Triple
 
 _ROLES: Final = frozenset(
     key
@@ -30,7 +29,7 @@ _VERSION: Final = frozenset(terms("version target release 版本 目标"))
 
 def find_handovers(units: Iterable[MemoryUnit]) -> list[Retire]:
     """What statements among `units` end of earlier ones of another attribute, in time order."""
-    able = sorted((unit for unit in units if _able(unit)), key=lambda unit: (unit.moment, unit.created_at, unit.id))
+    able = in_time_order(unit for unit in units if _able(unit))
     found: list[Retire] = []
     gone: set[str] = set()
     ending: list[MemoryUnit] = []
@@ -41,7 +40,7 @@ def find_handovers(units: Iterable[MemoryUnit]) -> list[Retire]:
             reason = _reason(older, newer)
             if reason:
                 gone.add(older.id)
-                found.append(Retire(old=older.id, new=newer.id, old_text=older.content, new_text=newer.content, reason=reason))
+                found.append(Retire.of(older, by=newer, reason=reason))
         if newer.triple is not None and (_is_role(newer.triple) or numbered_names(newer.triple.value)):
             ending.append(newer)
     return found
@@ -51,7 +50,7 @@ def _reason(older: MemoryUnit, newer: MemoryUnit) -> str:
     one, other = older.triple, newer.triple
     assert one is not None
     assert other is not None
-    if _same_subject(one, other):
+    if same_subject(one, other):
         part = _other_number(one, other)
         if part:
             return f"another {part}"
@@ -90,18 +89,11 @@ def _is_role(triple: Triple) -> bool:
     return bool(attribute_keys(triple.attribute) & _ROLES)
 
 
-def _same_subject(one: Triple, other: Triple) -> bool:
-    return bool(subject_keys(one.subject) & subject_keys(other.subject))
-
-
 def _able(unit: MemoryUnit) -> bool:
     triple = unit.triple
     return (
         triple is not None
         and not triple.negated
         and subject_keys(triple.subject) != frozenset({frozenset({USER})})
-        and unit.status is Status.ACTIVE
-        and not unit.raw
-        and not is_made(unit)
-        and QUOTED_CLAIM not in unit.tags
+        and is_comparable(unit)
     )

@@ -87,3 +87,8 @@ def _key(part: str) -> Key:
     plain = _PLAIN.get(slug(part))
     found = terms(plain or part)
     return frozenset(_PLAIN.get(term, term) for term in found) or frozenset({part.strip().casefold()})
+
+
+def same_subject(one: Triple, other: Triple) -> bool:
+    """Whether two statements are about one thing."""
+    return bool(subject_keys(one.subject) & subject_keys(other.subject))

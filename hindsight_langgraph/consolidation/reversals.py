@@ -11,13 +11,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from hindsight_langgraph.consolidation.changes import Retire
+from hindsight_langgraph.consolidation.comparable import in_time_order, is_comparable
 from hindsight_langgraph.consolidation.forget_request import about, read_forget_request
-from hindsight_langgraph.consolidation.made import is_made
 from hindsight_langgraph.encoding.cues import cues, is_chinese
-from hindsight_langgraph.encoding.statement import QUOTED_CLAIM
 from hindsight_langgraph.encoding.wordings import numbered_names, things_ended
 from hindsight_langgraph.lexical import terms
-from hindsight_langgraph.records import MemoryUnit, Role, Status
+from hindsight_langgraph.records import MemoryUnit, Role
 
 _POINTED: Final = re.compile(
     r"\b(?:that|the|this|my) (?P<en>[\w'-]+(?: [\w'-]+)?) (?:has|have|is|was|were|got|'s|isn't|turned|leaked|expired)\b.{0,60}?[,.;!]\s*(?:so |please |just )*"
@@ -34,7 +33,7 @@ _MOST: Final = 3
 
 def find_reversals(units: Iterable[MemoryUnit]) -> list[Retire]:
     """What texts among `units` take back of what the same speaker said before them."""
-    able = sorted((unit for unit in units if _able(unit)), key=lambda unit: (unit.moment, unit.created_at, unit.id))
+    able = in_time_order(unit for unit in units if _able(unit))
     found: list[Retire] = []
     gone: set[str] = set()
     for place, newer in enumerate(able):
@@ -43,7 +42,7 @@ def find_reversals(units: Iterable[MemoryUnit]) -> list[Retire]:
         older = [unit for unit in able[:place] if unit.id not in gone and not set(unit.sources) & set(newer.sources)]
         for unit, reason in taken_back(newer, older):
             gone.add(unit.id)
-            found.append(Retire(old=unit.id, new=newer.id, old_text=unit.content, new_text=newer.content, reason=reason))
+            found.append(Retire.of(unit, by=newer, reason=reason))
     return found
 
 
@@ -107,10 +106,4 @@ def _is_wish(unit: MemoryUnit) -> bool:
 
 
 def _able(unit: MemoryUnit) -> bool:
-    return (
-        unit.status is Status.ACTIVE
-        and unit.speaker is Role.USER
-        and not unit.raw
-        and not is_made(unit)
-        and QUOTED_CLAIM not in unit.tags
-    )
+    return unit.speaker is Role.USER and is_comparable(unit)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from hindsight_langgraph.encoding.cues import KEEP_IN_MIND, cues
 from hindsight_langgraph.encoding.values import read_value
 from hindsight_langgraph.encoding.wordings import ENDED, LABELLED, RESTATED, TOLD_APART
-from hindsight_langgraph.lexical import terms
+from hindsight_langgraph.lexical import distinct_terms, terms
 from hindsight_langgraph.records import MemoryUnit
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*(?:e-?\d+)?")
@@ -79,7 +79,7 @@ def facts_of(unit: MemoryUnit) -> Facts:
 @lru_cache(maxsize=4_096)
 def _read(text: str, said: str, entities: tuple[str, ...]) -> Facts:
     return Facts(
-        words=frozenset(terms(text)),
+        words=distinct_terms(text),
         signs=frozenset(_HAN.findall(text)) - _LIGHT_HAN,
         cues=cues(KEEP_IN_MIND.sub("", said)),
         numbers=frozenset(_NUMBER.findall(text)),
@@ -117,12 +117,6 @@ def _measure_word(after: str) -> str:
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(match.group().strip("“”\"'").lower() for match in _NAME.finditer(text))
-
-
-@lru_cache(maxsize=4_096)
-def words_of(text: str) -> frozenset[str]:
-    """The terms of a text, each once."""
-    return frozenset(terms(text))
 
 
 def is_restated(unit: MemoryUnit) -> bool:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hindsight_langgraph.encoding.cues import is_chinese
-from hindsight_langgraph.encoding.facts import Facts, facts_of, words_of
+from hindsight_langgraph.encoding.facts import Facts, facts_of
 from hindsight_langgraph.encoding.wordings import ADDS, things_ended
-from hindsight_langgraph.lexical import terms
+from hindsight_langgraph.lexical import distinct_terms, terms
 from hindsight_langgraph.records import Kind, MemoryUnit, Record, Unit01
 
 _SIGNS: Final = frozenset({"change", "forget", "correction", "decision", "choice", "negation", "task_state"})
@@ -57,7 +57,7 @@ def update_features(new: MemoryUnit, pool: Sequence[Candidate]) -> NDArray[np.fl
     frequency = Counter(term for found in words for term in found)
     rare = {term: math.log((len(pool) + 2) / (count + 1)) for term, count in frequency.items()}
     own, asked = facts.words, _asked(new, pool)
-    around = [found | words_of(candidate.unit.preceding) for found, candidate in zip(words, pool, strict=True)]
+    around = [found | distinct_terms(candidate.unit.preceding) for found, candidate in zip(words, pool, strict=True)]
     context = [(_covered(own | asked, a, rare, len(pool)) * _covered(a, own | asked, rare, len(pool))) ** 0.5 for a in around]
     best_context = max(context, default=0.0)
     best_asked = max((candidate.asked_similarity for candidate in pool), default=0.0)
@@ -97,7 +97,7 @@ def _asked(new: MemoryUnit, pool: Sequence[Candidate]) -> frozenset[str]:
     """The words that the new text may answer: of the turn before, unless the same speaker said that too."""
     speaker = new.speaker, new.speaker_name
     own = any((c.unit.speaker, c.unit.speaker_name) == speaker and c.unit.source_text == new.preceding for c in pool)
-    return frozenset() if own else words_of(new.preceding)
+    return frozenset() if own else distinct_terms(new.preceding)
 
 
 def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
@@ -127,7 +127,7 @@ def stand_side_by_side(new: MemoryUnit, old: MemoryUnit) -> bool:
 def _ends_something_else(new: MemoryUnit, old: MemoryUnit) -> bool:
     """Whether the new text names what is no longer wanted, and the old one says nothing of that."""
     named = {term for thing in things_ended(new.source_text or new.content) for term in terms(thing)}
-    return bool(named) and not named & words_of(old.content)
+    return bool(named) and not named & distinct_terms(old.content)
 
 
 def _stays(new: MemoryUnit, old: MemoryUnit) -> bool:
@@ -189,7 +189,7 @@ def _are_rivals(new: Sequence[str], old: Sequence[str]) -> bool:
 def share_matter(new: MemoryUnit, old: MemoryUnit, *, asked: bool = True) -> bool:
     """Whether two texts speak of anything in common: a word, a name, a thing, or with `asked` what the new one answers."""
     one, other = facts_of(new), facts_of(old)
-    words = one.words | words_of(new.preceding) if asked else one.words
+    words = one.words | distinct_terms(new.preceding) if asked else one.words
     return bool(words & other.words or one.names & other.names)
 
 

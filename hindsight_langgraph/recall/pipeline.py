@@ -108,8 +108,8 @@ def recall_units(
     head, unrouted = yield from _router(words, tools, config=config)
     way = route(read, words=words, vector=vector, head=head, asked=query.regions)
     adapted = tools.adapter.apply(vector) if tools.adapter is not None and vector is not None else None
-    if config.preset != "fused":  # the other presets know one likeness alone
-        vector = adapted or vector
+    if adapted is not None and config.preset != "fused":  # the other presets know one likeness alone
+        vector, adapted = adapted, None
     moment = as_of or now
     turns = channels.session_candidates(session, read, scope=scope, now=moment, config=config)
 
@@ -120,7 +120,7 @@ def recall_units(
 
     where = channels.readable(way, scope=scope, config=config, as_of=as_of)
     beside = channels.overtaken_probe(turns, scope=scope)
-    if adapted is not None and config.preset == "fused":
+    if adapted is not None:
         beside |= channels.adapted_probe(adapted, where=where, config=config)
     ranked, more = yield from _ranked(read, vector, where=where, config=config, beside=beside, rank=rank)
     ranker = tools.learned.get(scope.domain or NO_DOMAIN, tools.ranker)
